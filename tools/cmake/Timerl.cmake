@@ -18,3 +18,16 @@ function(timerl_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
 endfunction()
+
+# timerl_embed(OUTPUT file.cpp HEADER h ELEMENT type FUNCTION f ROOT dir FILES ...)
+# Text files as an array in the compiler itself; see Embed.cmake.
+function(timerl_embed)
+  cmake_parse_arguments(ARG "" "OUTPUT;HEADER;ELEMENT;FUNCTION;ROOT" "FILES" ${ARGN})
+  string(REPLACE ";" "|" files "${ARG_FILES}")
+  add_custom_command(OUTPUT ${ARG_OUTPUT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${ARG_OUTPUT} -DHEADER=${ARG_HEADER} -DELEMENT=${ARG_ELEMENT}
+            -DFUNCTION=${ARG_FUNCTION} -DROOT=${ARG_ROOT} "-DFILES=${files}"
+            -P ${CMAKE_SOURCE_DIR}/tools/cmake/Embed.cmake
+    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/tools/cmake/Embed.cmake
+    VERBATIM)
+endfunction()

@@ -29,6 +29,8 @@ namespace timerl::ast {
 // Expressions
 //===----------------------------------------------------------------------===//
 
+constexpr unsigned maxExprHeight = 1000;
+
 class Expr {
 public:
   enum class Kind {
@@ -55,6 +57,9 @@ public:
   virtual ~Expr() = default;
   Kind kind;
   SourceSpan span;
+  /// Levels of expressions below and including this one. The parser bounds it
+  /// by `maxExprHeight`, so that walking a tree by recursion is safe.
+  unsigned height = 1;
 
 protected:
   Expr(Kind kind, SourceSpan span) : kind(kind), span(span) {}

@@ -16,7 +16,9 @@
 
 #include "timerl/Frontend/Source.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace llvm {
@@ -62,6 +64,10 @@ public:
                       std::string message);
   Diagnostic &remark(SourceSpan span, std::string message);
 
+  /// Adds a diagnostic that was put together elsewhere; as `error` and the
+  /// others otherwise.
+  Diagnostic &add(Diagnostic diagnostic);
+
   bool hasErrors() const { return numErrors != 0; }
   unsigned errorCount() const { return numErrors; }
   llvm::ArrayRef<Diagnostic> diagnostics() const { return list; }
@@ -73,6 +79,8 @@ public:
 private:
   const SourceManager &sources;
   std::vector<Diagnostic> list;
+  /// Code and span of each error so far.
+  std::set<std::tuple<std::string, uint32_t, uint32_t, uint32_t>> seen;
   Diagnostic scratch;
   unsigned numErrors = 0;
 };
