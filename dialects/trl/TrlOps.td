@@ -82,8 +82,7 @@ def Trl_TensorOp : Trl_Declaration<"tensor"> {
 // Equations
 //===----------------------------------------------------------------------===//
 
-def Trl_EquationOp : Trl_Op<"equation", [HasParent<"::mlir::ModuleOp">, SingleBlock,
-    RecursivelySpeculatable, RecursiveMemoryEffects]> {
+def Trl_EquationOp : Trl_Op<"equation", [HasParent<"::mlir::ModuleOp">, SingleBlock]> {
   let summary = "Defines recurrent tensors at the points of a domain";
   let description = [{
     For every point of `domain` at which `when` holds, the k-th target tensor
@@ -118,8 +117,7 @@ def Trl_EquationOp : Trl_Op<"equation", [HasParent<"::mlir::ModuleOp">, SingleBl
   }];
 }
 
-def Trl_OutputOp : Trl_Op<"output", [HasParent<"::mlir::ModuleOp">, SingleBlock,
-    RecursivelySpeculatable, RecursiveMemoryEffects]> {
+def Trl_OutputOp : Trl_Op<"output", [HasParent<"::mlir::ModuleOp">, SingleBlock]> {
   let summary = "A metric (`report`) or a saved tensor (`save`)";
   let description = [{
     Yields one value. `report`: a scalar at each point of the domain where

@@ -184,6 +184,8 @@ void Printer::printChildren(const Expr &expr) {
           Scope scope(*this);
           if (!item.isRange) {
             print(*item.lo);
+            child("from", item.declaredLo);
+            child("to", item.declaredHi);
             continue;
           }
           child("from", item.lo);

@@ -248,7 +248,11 @@ ExprPtr Parser::parseIndexing(ExprPtr base) {
     item.span = current().span;
     if (!at(Tok::Colon))
       item.lo = parseExpr();
-    if (accept(Tok::Colon)) {
+    if (item.lo && accept(Tok::In)) {
+      item.declaredLo = parseExpr();
+      if (expect(Tok::Colon, " in the range of an index"))
+        item.declaredHi = parseExpr();
+    } else if (accept(Tok::Colon)) {
       item.isRange = true;
       if (!at(Tok::Comma) && !at(Tok::RBracket))
         item.hi = parseExpr();
@@ -258,7 +262,9 @@ ExprPtr Parser::parseIndexing(ExprPtr base) {
                      "with an expression instead");
     }
     item.span = spanFrom(item.span);
-    node->height = std::max(node->height, heightAbove({&item.lo, &item.hi}));
+    node->height = std::max(
+        node->height,
+        heightAbove({&item.lo, &item.hi, &item.declaredLo, &item.declaredHi}));
     node->items.push_back(std::move(item));
     if (!accept(Tok::Comma))
       break;

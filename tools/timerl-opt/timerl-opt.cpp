@@ -15,5 +15,6 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   registry.insert<timerl::trl::TrlDialect>();
   mlir::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }

@@ -108,6 +108,7 @@ struct IndexItem {
   bool isRange = false;
   ExprPtr lo; ///< the index itself when not a range; may be null in a range
   ExprPtr hi;
+  ExprPtr declaredLo, declaredHi; ///< `j in lo:hi`: the index's declared range
 };
 /// `base[items]`.
 struct IndexExpr : ExprBase<IndexExpr, Expr::Kind::Index> {

@@ -1,0 +1,45 @@
+//===- Invocation.h - What one run of timerlc is asked to do ----*- C++ -*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_DRIVER_INVOCATION_H
+#define TIMERL_DRIVER_INVOCATION_H
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timerl {
+
+/// The options of one run, parsed and checked for form.
+struct Invocation {
+  std::string input;
+  std::string output; ///< empty: standard output for text
+  std::string emit;   ///< a stage's name; empty: the executable
+  std::vector<std::pair<std::string, std::string>> defines; ///< -D name=value
+  std::vector<std::string> includePaths;                    ///< -I
+  bool color = false;
+  bool jsonErrors = false;
+
+  bool interpret = false;
+  uint64_t seed = 0;
+  std::vector<std::pair<std::string, std::string>>
+      argValues; ///< --set name=value
+  std::vector<std::pair<std::string, std::string>>
+      inputFiles;     ///< --input name=file
+  std::string record; ///< --record file.npz
+  std::string check;  ///< --check file.npz
+};
+
+/// Parses a command line. None when it is answered already (`--help`, a usage
+/// error): `exitCode` then holds the exit code.
+std::optional<Invocation> parseCommandLine(int argc, const char *const *argv,
+                                           int &exitCode);
+
+} // namespace timerl
+
+#endif // TIMERL_DRIVER_INVOCATION_H

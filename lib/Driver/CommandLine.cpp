@@ -1,0 +1,151 @@
+//===- CommandLine.cpp - The options of timerlc ---------------------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "timerl/Driver/Driver.h"
+#include "timerl/Driver/Invocation.h"
+#include "timerl/Frontend/Diagnostics.h"
+#include "timerl/Pipeline/Stages.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+
+using namespace timerl;
+
+static constexpr const char *version = "timerlc 0.1.0";
+
+/// `name=value`, split; reports when there is no `=`.
+static bool
+splitPairs(const std::vector<std::string> &texts, const char *option,
+           bool allowBare,
+           std::vector<std::pair<std::string, std::string>> &pairs) {
+  for (const std::string &text : texts) {
+    auto [name, value] = llvm::StringRef(text).split('=');
+    if (name.empty() ||
+        (!text.empty() && text.find('=') == std::string::npos && !allowBare)) {
+      llvm::errs() << "timerlc: error: `" << option << " " << text
+                   << "`: expected NAME=VALUE\n";
+      return false;
+    }
+    pairs.emplace_back(
+        name.str(), text.find('=') == std::string::npos ? "true" : value.str());
+  }
+  return true;
+}
+
+/// Names the option that an unknown one was probably meant to be.
+static void suggestOptions(const CLI::App &app,
+                           const std::vector<std::string> &unknown) {
+  std::vector<std::string> known;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  for (const std::string &text : unknown) {
+    llvm::errs() << "timerlc: error: unknown option `" << text << "`";
+    llvm::StringRef nearest =
+        nearestName(llvm::StringRef(text).split('=').first, known);
+    if (!nearest.empty())
+      llvm::errs() << "; did you mean `" << nearest << "`?";
+    llvm::errs() << "\n";
+  }
+}
+
+std::optional<Invocation>
+timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
+  Invocation invocation;
+  CLI::App app("Compiles a deep-RL program, written as recurrence equations, "
+               "to a native executable.",
+               "timerlc");
+  app.set_version_flag("--version", version);
+  app.allow_extras();
+  std::vector<std::string> defines, sets, inputs;
+  std::string color = "auto", errorFormat = "text";
+  app.add_option("program", invocation.input, "the program, a .trl file");
+  app.add_option("-o", invocation.output, "where the output goes");
+  app.add_option("--emit", invocation.emit,
+                 "stop at a stage and print it: " +
+                     llvm::join(stageNames(), ", "));
+  app.add_option("-D", defines, "NAME=VALUE: the value of a param")
+      ->allow_extra_args(false);
+  app.add_option("-I", invocation.includePaths,
+                 "a folder to look for modules in")
+      ->allow_extra_args(false);
+  app.add_option("--color", color, "colour in messages: auto, always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--error-format", errorFormat,
+                 "how errors are printed: text, json")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--interpret", invocation.interpret,
+               "run the program with the reference interpreter");
+  app.add_option("--seed", invocation.seed,
+                 "the seed of the run (with --interpret)");
+  app.add_option("--set", sets,
+                 "NAME=VALUE: the value of an arg (with --interpret)")
+      ->allow_extra_args(false);
+  app.add_option("--input", inputs,
+                 "NAME=FILE: an input's NPY or NPZ file (with --interpret)")
+      ->allow_extra_args(false);
+  app.add_option(
+      "--record", invocation.record,
+      "write every tensor at every point to an NPZ file (with --interpret)");
+  app.add_option(
+      "--check", invocation.check,
+      "check each equation against a recorded run (with --interpret)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) {
+      exitCode = app.exit(error);
+      return std::nullopt;
+    }
+    llvm::errs() << "timerlc: error: " << error.what() << "\n";
+    exitCode = exitUsage;
+    return std::nullopt;
+  }
+  exitCode = exitUsage;
+  auto usage = [&](const std::string &message) {
+    llvm::errs() << "timerlc: error: " << message << "\n";
+    return std::nullopt;
+  };
+  std::vector<std::string> options, files;
+  for (const std::string &extra : app.remaining())
+    (extra.size() > 1 && extra[0] == '-' ? options : files).push_back(extra);
+  if (!options.empty()) {
+    suggestOptions(app, options);
+    return std::nullopt;
+  }
+  if (!files.empty())
+    return usage("one program at a time: `" + invocation.input + "` and `" +
+                 files[0] + "`");
+  if (invocation.input.empty())
+    return usage("no program given; see `timerlc --help`");
+  std::vector<std::string> stages = stageNames();
+  if (!invocation.emit.empty() &&
+      !llvm::is_contained(stages, invocation.emit)) {
+    llvm::StringRef nearest = nearestName(invocation.emit, stages);
+    return usage("unknown stage `" + invocation.emit + "`" +
+                 (nearest.empty() ? "; stages are " + llvm::join(stages, ", ")
+                                  : "; did you mean `" + nearest.str() + "`?"));
+  }
+  if (invocation.interpret && !invocation.emit.empty())
+    return usage("`--interpret` and `--emit` exclude each other");
+  if (!invocation.interpret &&
+      (app.count("--seed") || app.count("--set") || app.count("--input") ||
+       app.count("--record") || app.count("--check")))
+    return usage("`--seed`, `--set`, `--input`, `--record` and `--check` go "
+                 "with `--interpret`; a compiled program "
+                 "has flags of its own");
+  if (!splitPairs(defines, "-D", true, invocation.defines) ||
+      !splitPairs(sets, "--set", false, invocation.argValues) ||
+      !splitPairs(inputs, "--input", false, invocation.inputFiles))
+    return std::nullopt;
+  invocation.jsonErrors = errorFormat == "json";
+  invocation.color =
+      color == "always" ||
+      (color == "auto" && llvm::sys::Process::StandardErrHasColors());
+  return invocation;
+}
