@@ -613,8 +613,10 @@ struct Builtins {
 #define NAME(text) static constexpr char text##Name[] = #text;
 NAME(sum)
 NAME(mean)
-NAME(prod) NAME(any) NAME(all) NAME(argmax) NAME(uniform) NAME(normal)
-    NAME(randint) NAME(permutation)
+NAME(prod)
+NAME(any)
+NAME(all) NAME(argmax) NAME(uniform) NAME(normal) NAME(randint)
+    NAME(permutation)
 #undef NAME
 
         static double expFold(double x) {

@@ -47,13 +47,7 @@ std::optional<Type> Elaborator::resolveDtype(const ast::Type &type) {
     error("E0505", type.span, "f16 and bf16 are not supported yet");
     return std::nullopt;
   }
-  std::vector<std::string> names{"f32", "f64", "i32", "i64", "u8", "bool"};
-  timerl::Diagnostic &diagnostic =
-      error("E0219", type.span, "unknown dtype `" + name.str() + "`");
-  StringRef nearest = nearestName(name, names);
-  diagnostic.suggest(nearest.empty()
-                         ? "dtypes are f32, f64, i32, i64, u8 and bool"
-                         : "did you mean `" + nearest.str() + "`?");
+  // The parser has reported any other name.
   return std::nullopt;
 }
 

@@ -195,6 +195,7 @@ private:
   Term readTensor(TensorInfo &tensor, std::vector<IndexValue> indices,
                   SourceSpan span);
   Term bareRead(TensorInfo &tensor, SourceSpan span);
+  Term notConstant(const TensorInfo &tensor, SourceSpan span);
   Term indexValue(const Term &base, const ast::IndexExpr &expr,
                   const EnvironmentPtr &environment);
   std::optional<IndexValue> evaluateItem(const ast::IndexItem &item,
@@ -321,6 +322,7 @@ private:
   Context *context = nullptr;
   std::vector<CallFrame> frames{CallFrame()};
   std::vector<std::string> compileTimeIndices;
+  bool inGuard = false; ///< evaluating a `when`
   unsigned scratchDepth = 0;
   unsigned depth = 0;
   Diagnostic ignored;

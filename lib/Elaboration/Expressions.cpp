@@ -93,8 +93,7 @@ Term Elaborator::evaluateBase(const ast::Expr &expr,
     bool failed = false;
     for (const auto &field : llvm::cast<ast::RecordExpr>(expr).fields) {
       if (llvm::is_contained(names, field.name))
-        return fail("E0214", field.nameSpan,
-                    "the record has two fields `" + field.name + "`");
+        return Term::error(); // Reported by the parser.
       names.push_back(field.name);
       elements.push_back(evaluate(*field.value, environment));
       failed |= elements.back().isError();
@@ -209,6 +208,7 @@ std::optional<Expr> Elaborator::evaluateIndex(const ast::Expr &expr,
 std::optional<Expr>
 Elaborator::evaluateGuard(const ast::Expr &expr,
                           const EnvironmentPtr &environment) {
+  llvm::SaveAndRestore<bool> guard(inGuard, true);
   Term value = evaluate(expr, environment);
   if (value.isError())
     return std::nullopt;

@@ -57,6 +57,20 @@ Term Elaborator::evaluateIndexing(const ast::IndexExpr &expr,
   return readTensor(tensor, std::move(indices), expr.span);
 }
 
+/// A tensor is read where only constants or indices can stand.
+Term Elaborator::notConstant(const TensorInfo &tensor, SourceSpan span) {
+  if (!inGuard)
+    return fail(
+        "E0215", span,
+        "`" + tensor.name +
+            "` is a recurrent tensor: its value is not known at compile time");
+  error("E0208", span,
+        "a guard is a condition over indices, and `" + tensor.name +
+            "` is a recurrent tensor")
+      .suggest("choose between values with `if ... then ... else ...`");
+  return Term::error();
+}
+
 /// The point of a tensor at the equation's own indices.
 Term Elaborator::bareRead(TensorInfo &tensor, SourceSpan span) {
   std::vector<IndexValue> indices;
@@ -69,10 +83,7 @@ Term Elaborator::bareRead(TensorInfo &tensor, SourceSpan span) {
           bound = &iterator;
     if (!bound) {
       if (!context)
-        return fail("E0215", span,
-                    "`" + tensor.name +
-                        "` is a recurrent tensor: its value is not known at "
-                        "compile time");
+        return notConstant(tensor, span);
       timerl::Diagnostic &diagnostic = error(
           "E0205", span,
           name.empty()
@@ -126,10 +137,7 @@ static Term lazyTree(TensorInfo &tensor, const Structure &structure,
 Term Elaborator::readTensor(TensorInfo &tensor, std::vector<IndexValue> indices,
                             SourceSpan span) {
   if (!canEmit())
-    return fail(
-        "E0215", span,
-        "`" + tensor.name +
-            "` is a recurrent tensor: its value is not known at compile time");
+    return notConstant(tensor, span);
   const Structure *structure = structureOfTensor(tensor, span);
   if (!structure)
     return Term::error();
