@@ -5,18 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandLine.h"
 #include "timerl/Driver/Driver.h"
-#include "timerl/Driver/Invocation.h"
 #include "timerl/Frontend/Diagnostics.h"
-#include "timerl/Pipeline/Stages.h"
+#include "timerl/Pipeline/Pipeline.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
 using namespace timerl;
 
-static constexpr const char *version = "timerlc 0.1.0";
+static constexpr const char *version =
+    "timerlc " TIMERL_VERSION " (LLVM " LLVM_VERSION_STRING ")";
 
 /// `name=value`, split; reports when there is no `=`.
 static bool
@@ -45,13 +48,24 @@ static void suggestOptions(const CLI::App &app,
     for (const std::string &name : option->get_lnames())
       known.push_back("--" + name);
   for (const std::string &text : unknown) {
-    llvm::errs() << "timerlc: error: unknown option `" << text << "`";
-    llvm::StringRef nearest =
-        nearestName(llvm::StringRef(text).split('=').first, known);
+    llvm::StringRef name = llvm::StringRef(text).split('=').first;
+    llvm::errs() << "timerlc: error: unknown option `" << name << "`";
+    // `-emit=trl` has a dash too few, and the words after it are letters.
+    std::string dashed = "--" + name.ltrim('-').str();
+    llvm::StringRef nearest = llvm::is_contained(known, dashed)
+                                  ? llvm::StringRef(dashed)
+                                  : nearestName(dashed, known);
     if (!nearest.empty())
       llvm::errs() << "; did you mean `" << nearest << "`?";
     llvm::errs() << "\n";
   }
+}
+
+/// Colour is for people at a terminal who did not ask for none
+/// (https://no-color.org).
+static bool terminalHasColors() {
+  auto none = llvm::sys::Process::GetEnv("NO_COLOR");
+  return llvm::sys::Process::StandardErrHasColors() && (!none || none->empty());
 }
 
 std::optional<Invocation>
@@ -65,7 +79,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   std::vector<std::string> defines, sets, inputs;
   std::string color = "auto", errorFormat = "text";
   app.add_option("program", invocation.input, "the program, a .trl file");
-  app.add_option("-o", invocation.output, "where the output goes");
+  app.add_option("-o", invocation.output,
+                 "where the output goes; `-` is standard output");
   app.add_option("--emit", invocation.emit,
                  "stop at a stage and print it: " +
                      llvm::join(stageNames(), ", "));
@@ -79,6 +94,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.add_option("--error-format", errorFormat,
                  "how errors are printed: text, json")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--explain", invocation.explain,
+                 "CODE: explain an error, with an example and its fix");
   app.add_flag("--interpret", invocation.interpret,
                "run the program with the reference interpreter");
   app.add_option("--seed", invocation.seed,
@@ -121,6 +138,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   if (!files.empty())
     return usage("one program at a time: `" + invocation.input + "` and `" +
                  files[0] + "`");
+  if (!invocation.explain.empty())
+    return invocation;
   if (invocation.input.empty())
     return usage("no program given; see `timerlc --help`");
   std::vector<std::string> stages = stageNames();
@@ -131,6 +150,9 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  (nearest.empty() ? "; stages are " + llvm::join(stages, ", ")
                                   : "; did you mean `" + nearest.str() + "`?"));
   }
+  if (!invocation.interpret && invocation.emit.empty())
+    return usage("this version builds no executables yet: see a stage with "
+                 "`--emit`, or run the program with `--interpret`");
   if (invocation.interpret && !invocation.emit.empty())
     return usage("`--interpret` and `--emit` exclude each other");
   if (!invocation.interpret &&
@@ -145,7 +167,6 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
     return std::nullopt;
   invocation.jsonErrors = errorFormat == "json";
   invocation.color =
-      color == "always" ||
-      (color == "auto" && llvm::sys::Process::StandardErrHasColors());
+      color == "always" || (color == "auto" && terminalHasColors());
   return invocation;
 }

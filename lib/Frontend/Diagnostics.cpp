@@ -43,7 +43,7 @@ llvm::StringRef timerl::nearestName(llvm::StringRef name,
   llvm::StringRef best;
   // A third of the letters may differ; a name of one or two letters is
   // mistaken for another of its length too easily to guess.
-  unsigned limit = name.size() <= 2 ? 0 : std::max<size_t>(1, name.size() / 3);
+  unsigned limit = name.size() <= 2 ? 0 : (name.size() + 1) / 3;
   unsigned bestDistance = limit + 1;
   for (llvm::StringRef candidate : candidates) {
     if (candidate == name)

@@ -246,7 +246,7 @@ private:
   void reportNotUtf8(uint32_t offset) {
     bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
     error("E0101", offset, offset + 1,
-          llvm::formatv("not UTF-8 text: byte {0:x-2} at offset {1}",
+          llvm::formatv("not UTF-8 text: byte {0:x+2} at offset {1}",
                         static_cast<uint8_t>(text[offset]), offset))
         .suggest(utf16 ? "the file looks like UTF-16; save it as UTF-8"
                        : "save the file as UTF-8");
@@ -397,7 +397,7 @@ void Lexer::lexNumber() {
         !written.getAsInteger(0, value))
       diagnostic.suggest("numbers are decimal: write `" +
                          std::to_string(value) + "`");
-    else if (plain.size() <= 40 && llvm::isAlpha(written[end - begin]))
+    else if (at != end && llvm::isAlpha(text[end]))
       diagnostic.suggest("a name can't start with a digit, and a number has no "
                          "suffix: convert with `f32(...)`, `i64(...)`");
     else

@@ -124,6 +124,13 @@ void Parser::close(uint32_t opener, Tok closer, llvm::StringRef orElse) {
   }
   const Token &open = lexed.tokens[opener];
   bool missing = open.partner == 0;
+  // A line that starts as far left as the statement is the next statement.
+  if (!newlineEnds && current().lineStart &&
+      indentation(current()) <= topIndentation &&
+      lineOf(open.span.begin) != lineOf(current().span.begin)) {
+    missing = true;
+    newlineEnds = true; // For the wording: the callers restore it.
+  }
   expected((llvm::Twine(orElse) + spelling(closer)).str(),
            missing ? "E0109" : "E0108")
       .note(open.span, "to match this " + spelling(open.kind).str());

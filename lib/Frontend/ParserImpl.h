@@ -1,4 +1,4 @@
-//===- ParserImpl.h - The recursive-descent parser ------------ -*- C++ -*-===//
+//===- ParserImpl.h - The recursive-descent parser --------------*- C++ -*-===//
 //
 // Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ErrorPages.h - The explanations of error codes --------- -*- C++ -*-===//
+//===- ErrorPages.h - The explanations of error codes -----------*- C++ -*-===//
 //
 // Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

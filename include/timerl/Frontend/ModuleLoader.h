@@ -1,4 +1,4 @@
-//===- ModuleLoader.h - A program with all it imports --------- -*- C++ -*-===//
+//===- ModuleLoader.h - A program with all it imports -----------*- C++ -*-===//
 //
 // Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TIMERL_DRIVER_INVOCATION_H
-#define TIMERL_DRIVER_INVOCATION_H
+#ifndef TIMERL_PIPELINE_INVOCATION_H
+#define TIMERL_PIPELINE_INVOCATION_H
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +18,13 @@ namespace timerl {
 /// The options of one run, parsed and checked for form.
 struct Invocation {
   std::string input;
-  std::string output; ///< empty: standard output for text
+  std::string output; ///< empty or `-`: standard output
   std::string emit;   ///< a stage's name; empty: the executable
   std::vector<std::pair<std::string, std::string>> defines; ///< -D name=value
   std::vector<std::string> includePaths;                    ///< -I
   bool color = false;
   bool jsonErrors = false;
+  std::string explain; ///< the error code to explain
 
   bool interpret = false;
   uint64_t seed = 0;
@@ -35,11 +36,6 @@ struct Invocation {
   std::string check;  ///< --check file.npz
 };
 
-/// Parses a command line. None when it is answered already (`--help`, a usage
-/// error): `exitCode` then holds the exit code.
-std::optional<Invocation> parseCommandLine(int argc, const char *const *argv,
-                                           int &exitCode);
-
 } // namespace timerl
 
-#endif // TIMERL_DRIVER_INVOCATION_H
+#endif // TIMERL_PIPELINE_INVOCATION_H
