@@ -8,6 +8,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "timerl/Autodiff/Passes.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   registry.insert<timerl::trl::TrlDialect>();
   mlir::registerAllPasses();
+  timerl::autodiff::registerPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }

@@ -1,0 +1,93 @@
+//===- Demand.h - Which points an adjoint is needed at ----------*- C++ -*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For a gradient dy/dx with outer dims o, the adjoint of a point of a tensor z
+// is needed where the point depends on the leaf x[q(o)] and y[p(o)] depends on
+// it. Both sets are closures over the reads; they are computed over unions of
+// basic relations o -> z with widening along recurrences, so that they may be
+// too large but never too small. A larger set costs work, not correctness: the
+// adjoint of a point that y does not depend on is 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_LIB_AUTODIFF_DEMAND_H
+#define TIMERL_LIB_AUTODIFF_DEMAND_H
+
+#include "Graph.h"
+#include "timerl/Poly/Isl.h"
+#include <map>
+
+namespace timerl::autodiff {
+
+/// One `trl.grad` to rewrite.
+struct Site {
+  trl::GradOp grad;
+  /// The iterators that its indices mention, outermost first: o.
+  llvm::SmallVector<trl::IterAttr> outer;
+  llvm::SmallVector<Expr> ofIndices;
+  llvm::SmallVector<Expr> leafIndices;
+  llvm::SmallVector<llvm::StringRef> leaves;
+  Scope scope;
+
+  explicit Site(trl::GradOp grad);
+};
+
+class Demand {
+public:
+  /// `extents` gives the constant extents of dims, which bound `end(t)`.
+  Demand(poly::IslContext &isl, const Graph &graph, const Site &site,
+         const std::map<std::string, int64_t> &extents);
+
+  /// o -> points of the tensor whose adjoint is needed; null for none.
+  poly::Map points(llvm::StringRef tensor) const;
+  /// o -> instances of the access (values of its scope's iterators) that carry
+  /// a cotangent from `target` to the source; null for none.
+  poly::Map instances(unsigned access, unsigned target) const;
+  /// A gradient not rewritten yet that carries a cotangent, or null.
+  trl::GradOp unresolved() const;
+  /// All tensors with points, in program order.
+  llvm::ArrayRef<llvm::StringRef> tensors() const { return needed; }
+
+  /// instance -> point of the tensor at `indices`, over `scope`'s iterators.
+  poly::Map relation(const Scope &scope,
+                     llvm::ArrayRef<mlir::Attribute> indices) const;
+  /// The same for a target of an equation, over its scope or an inner one.
+  poly::Map written(trl::EquationOp equation, unsigned target,
+                    const Scope *scope = nullptr) const;
+  /// The values of o at which the gradient is taken.
+  poly::Set outerSet() const { return outer; }
+
+private:
+  struct Pieces {
+    llvm::SmallVector<poly::Map> list;
+  };
+  using Closure = llvm::MapVector<llvm::StringRef, Pieces>;
+
+  poly::Map seed(llvm::ArrayRef<Expr> indices) const;
+  poly::Map edge(const Access &access, unsigned target) const;
+  Closure close(llvm::ArrayRef<std::pair<llvm::StringRef, poly::Map>> seeds,
+                bool forward) const;
+  bool insert(Pieces &pieces, poly::Map piece, bool recurrent,
+              poly::Map &added) const;
+  void findRecurrences();
+
+  poly::IslContext &isl;
+  const Graph &graph;
+  const Site &site;
+  const std::map<std::string, int64_t> &extents;
+  poly::Set outer;
+  /// Number of the strongly connected component of each tensor.
+  std::map<llvm::StringRef, unsigned> component;
+  llvm::MapVector<llvm::StringRef, poly::Map> demanded;
+  llvm::SmallVector<llvm::StringRef> needed;
+  mutable std::map<std::string, poly::Map> relations;
+  mutable std::map<std::string, poly::Map> edges;
+};
+
+} // namespace timerl::autodiff
+
+#endif // TIMERL_LIB_AUTODIFF_DEMAND_H
