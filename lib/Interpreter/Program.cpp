@@ -39,7 +39,7 @@ namespace {
 class Builder {
 public:
   Builder(Program &program, const InterpreterOptions &options)
-      : program(program), options(options) {}
+      : program(program), options(options), loc(program.loc) {}
   void build(mlir::ModuleOp module);
 
 private:
@@ -51,7 +51,7 @@ private:
   Body *body = nullptr;
   std::vector<std::pair<std::string, int>> scope;
   llvm::DenseMap<mlir::Value, int> slots;
-  mlir::Location loc = mlir::UnknownLoc();
+  mlir::Location loc;
 
   void addArg(trl::ArgOp op);
   void addInput(trl::InputOp op);
@@ -499,7 +499,6 @@ Instruction Builder::compileOp(mlir::Operation &op) {
 }
 
 void Builder::build(mlir::ModuleOp module) {
-  loc = module.getLoc();
   for (auto op : module.getOps<trl::ArgOp>())
     addArg(op);
   for (auto &[name, text] : options.args)
