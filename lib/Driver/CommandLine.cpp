@@ -112,6 +112,16 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.add_option(
       "--check", invocation.check,
       "check each equation against a recorded run (with --interpret)");
+  app.add_option("--save", invocation.save,
+                 "write the program's saves to an NPZ file (with --interpret)");
+  std::string checkMode = "local";
+  app.add_option("--check-mode", checkMode,
+                 "local: each equation from the recorded values that it "
+                 "reads; forced: the whole run, with recorded integers and "
+                 "booleans (with --check)")
+      ->check(CLI::IsMember({"local", "forced"}));
+  app.add_flag("--double", invocation.doublePrecision,
+               "compute what is declared f32 in f64 (with --interpret)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -157,10 +167,17 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
     return usage("`--interpret` and `--emit` exclude each other");
   if (!invocation.interpret &&
       (app.count("--seed") || app.count("--set") || app.count("--input") ||
-       app.count("--record") || app.count("--check")))
-    return usage("`--seed`, `--set`, `--input`, `--record` and `--check` go "
-                 "with `--interpret`; a compiled program "
-                 "has flags of its own");
+       app.count("--record") || app.count("--check") || app.count("--save") ||
+       app.count("--double")))
+    return usage("`--seed`, `--set`, `--input`, `--record`, `--check`, "
+                 "`--save` and `--double` go with `--interpret`; a compiled "
+                 "program has flags of its own");
+  if (app.count("--check-mode") && !app.count("--check"))
+    return usage("`--check-mode` goes with `--check`");
+  if (app.count("--check") && (app.count("--record") || app.count("--save")))
+    return usage("`--check` makes no run that `--record` or `--save` could "
+                 "write");
+  invocation.forced = checkMode == "forced";
   if (!splitPairs(defines, "-D", true, invocation.defines) ||
       !splitPairs(sets, "--set", false, invocation.argValues) ||
       !splitPairs(inputs, "--input", false, invocation.inputFiles))

@@ -9,11 +9,57 @@
 #include "mlir/IR/MLIRContext.h"
 #include "timerl/Elaboration/Elaborate.h"
 #include "timerl/Frontend/ModuleLoader.h"
+#include "timerl/Interpreter/Interpreter.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;
 
 std::vector<std::string> timerl::stageNames() { return {"ast", "trl"}; }
+
+/// The innermost place in the source, and the calls around it as notes.
+static SourceSpan spanOf(mlir::Location loc, const SourceManager &sources,
+                         llvm::SmallVectorImpl<SourceSpan> &calls) {
+  if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(loc)) {
+    SourceSpan span = spanOf(call.getCallee(), sources, calls);
+    calls.push_back(spanOf(call.getCaller(), sources, calls));
+    return span;
+  }
+  auto range = mlir::dyn_cast<mlir::FileLineColRange>(loc);
+  uint32_t file = range ? sources.find(range.getFilename()) : UINT32_MAX;
+  if (file == UINT32_MAX)
+    return SourceSpan();
+  return {file,
+          sources.offset(file, {range.getStartLine(), range.getStartColumn()}),
+          sources.offset(file, {range.getEndLine(), range.getEndColumn()})};
+}
+
+static void interpretModule(mlir::ModuleOp module, const Invocation &invocation,
+                            const SourceManager &sources,
+                            DiagnosticEngine &diagnostics,
+                            llvm::raw_ostream &os) {
+  InterpreterCommand command;
+  InterpreterOptions &options = command.options;
+  options.seed = invocation.seed;
+  options.doublePrecision = invocation.doublePrecision;
+  for (auto &[name, value] : invocation.argValues)
+    options.args[name] = value;
+  for (auto &[name, file] : invocation.inputFiles)
+    command.inputFiles[name] = file;
+  command.recordPath = invocation.record;
+  command.savePath = invocation.save;
+  command.checkPath = invocation.check;
+  if (!invocation.check.empty())
+    options.check = invocation.forced ? InterpreterOptions::Check::Forced
+                                      : InterpreterOptions::Check::Local;
+  auto error = runInterpreter(module, command, os);
+  if (!error)
+    return;
+  llvm::SmallVector<SourceSpan> calls;
+  SourceSpan span = spanOf(error->loc, sources, calls);
+  Diagnostic &diagnostic = diagnostics.error(error->code, span, error->message);
+  for (SourceSpan call : calls)
+    diagnostic.note(call, "called here");
+}
 
 std::string timerl::runPipeline(const Invocation &invocation,
                                 SourceManager &sources,
@@ -37,5 +83,7 @@ std::string timerl::runPipeline(const Invocation &invocation,
     return text;
   if (invocation.emit == "trl")
     module->print(os);
+  if (invocation.interpret)
+    interpretModule(*module, invocation, sources, diagnostics, os);
   return text;
 }

@@ -31,9 +31,12 @@ struct Invocation {
   std::vector<std::pair<std::string, std::string>>
       argValues; ///< --set name=value
   std::vector<std::pair<std::string, std::string>>
-      inputFiles;     ///< --input name=file
-  std::string record; ///< --record file.npz
-  std::string check;  ///< --check file.npz
+      inputFiles;               ///< --input name=file
+  std::string record;           ///< --record file.npz
+  std::string save;             ///< --save file.npz
+  std::string check;            ///< --check file.npz
+  bool forced = false;          ///< --check-mode forced rather than local
+  bool doublePrecision = false; ///< --double
 };
 
 } // namespace timerl
