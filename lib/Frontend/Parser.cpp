@@ -88,9 +88,36 @@ Diagnostic &Parser::error(llvm::StringRef code, SourceSpan span,
   return result;
 }
 
+/// +1 for an opening bracket, -1 for a closing one.
+static int bracketStep(Tok kind) {
+  switch (kind) {
+  case Tok::LParen:
+  case Tok::LBracket:
+  case Tok::LBrace:
+    return 1;
+  case Tok::RParen:
+  case Tok::RBracket:
+  case Tok::RBrace:
+    return -1;
+  default:
+    return 0;
+  }
+}
+
+bool Parser::lineEnded() const {
+  if (at(Tok::EndOfFile))
+    return true;
+  if (!current().lineStart)
+    return false;
+  // Inside brackets too, a line that starts as far left as the statement is
+  // the next statement, unless it closes them.
+  return newlineEnds || (indentation(current()) <= topIndentation &&
+                         bracketStep(current().kind) >= 0);
+}
+
 Diagnostic &Parser::expected(std::string what, llvm::StringRef code) {
   // What is missing is missed where the line ends, not on the next one.
-  if (at(Tok::EndOfFile) || (current().lineStart && newlineEnds)) {
+  if (lineEnded()) {
     SourceSpan last = previousSpan();
     SourceSpan after = {file, last.end, last.end};
     return error(code, after,
@@ -124,13 +151,8 @@ void Parser::close(uint32_t opener, Tok closer, llvm::StringRef orElse) {
   }
   const Token &open = lexed.tokens[opener];
   bool missing = open.partner == 0;
-  // A line that starts as far left as the statement is the next statement.
-  if (!newlineEnds && current().lineStart &&
-      indentation(current()) <= topIndentation &&
-      lineOf(open.span.begin) != lineOf(current().span.begin)) {
-    missing = true;
-    newlineEnds = true; // For the wording: the callers restore it.
-  }
+  missing |=
+      lineEnded() && lineOf(open.span.begin) != lineOf(current().span.begin);
   expected((llvm::Twine(orElse) + spelling(closer)).str(),
            missing ? "E0109" : "E0108")
       .note(open.span, "to match this " + spelling(open.kind).str());
@@ -142,7 +164,7 @@ std::string Parser::expectName(llvm::StringRef what, SourceSpan &span) {
     return "";
   if (at(Tok::Name))
     return text(advance()).str();
-  if (isKeyword(current().kind) && !(current().lineStart && newlineEnds)) {
+  if (isKeyword(current().kind) && !lineEnded()) {
     error("E0111", span,
           (llvm::Twine("`") + text(current()) +
            "` is a reserved word and can't be " + what)
@@ -214,21 +236,6 @@ bool Parser::startsStatement(Tok kind) const {
     return true;
   default:
     return false;
-  }
-}
-
-static int bracketStep(Tok kind) {
-  switch (kind) {
-  case Tok::LParen:
-  case Tok::LBracket:
-  case Tok::LBrace:
-    return 1;
-  case Tok::RParen:
-  case Tok::RBracket:
-  case Tok::RBrace:
-    return -1;
-  default:
-    return 0;
   }
 }
 

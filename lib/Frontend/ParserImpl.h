@@ -22,6 +22,34 @@
 
 namespace timerl {
 
+inline unsigned heightOf(const ast::ExprPtr &expr) {
+  return expr ? expr->height : 0;
+}
+
+/// For nodes whose children are in `children`, in any order.
+inline unsigned
+heightAbove(std::initializer_list<const ast::ExprPtr *> children) {
+  unsigned height = 0;
+  for (const ast::ExprPtr *child : children)
+    height = std::max(height, heightOf(*child));
+  return height + 1;
+}
+
+inline unsigned heightAbove(const ast::Binder &binder) {
+  return heightAbove({&binder.lo, &binder.hi, &binder.elements});
+}
+
+/// How tightly operators bind; each level binds tighter than the one above.
+enum Precedence : unsigned {
+  noPrecedence,
+  orPrecedence,
+  andPrecedence,
+  notPrecedence,
+  comparePrecedence,
+  addPrecedence,
+  multiplyPrecedence,
+};
+
 class Parser {
 public:
   Parser(const SourceManager &sources, uint32_t file,
@@ -89,6 +117,9 @@ private:
   /// Reports an error that parsing goes on from.
   Diagnostic &mention(llvm::StringRef code, SourceSpan span,
                       std::string message);
+  /// Whether what came before the current token is over: at the end of the
+  /// file, or where a line starts that is the next statement.
+  bool lineEnded() const;
   /// "expected WHAT, found ..." at the current token, or at the end of the last
   /// one when a line or the file ended too early.
   Diagnostic &expected(std::string what, llvm::StringRef code = "E0108");
@@ -135,10 +166,10 @@ private:
   std::string commentText(size_t first, size_t last) const;
 
   //===--------------------------------------------------------------------===//
-  // Expressions (ParseExpr.cpp)
+  // Expressions (ParseExpr.cpp, ParseBrace.cpp, ParseReduce.cpp)
   //===--------------------------------------------------------------------===//
 
-  ExprPtr parseExpr() { return parseBinary(lowest); }
+  ExprPtr parseExpr() { return parseBinary(orPrecedence); }
   /// Operators that bind at least as tightly as `minimum`.
   ExprPtr parseBinary(unsigned minimum);
   ExprPtr parseUnary();
@@ -172,7 +203,6 @@ private:
   /// Stops at the bound on the height of trees.
   ExprPtr checkHeight(ExprPtr node);
 
-  static constexpr unsigned lowest = 1;
   static constexpr unsigned maxNesting = 256;
 
   const SourceManager &sources;
