@@ -186,7 +186,7 @@ private:
   }
 
   void expr() {
-    if (++depth > 12) {
+    if (++depth > 12 || at >= size) {
       put("1");
     } else {
       switch (choose(9)) {
@@ -237,7 +237,7 @@ private:
     }
   }
   void primary() {
-    if (++depth > 12) {
+    if (++depth > 12 || at >= size) {
       put("x");
       --depth;
       return;
