@@ -15,6 +15,11 @@
 #include "trl/TrlDialect.h"
 #include "llvm/Support/raw_ostream.h"
 
+/// What is done to a module between parsing and interpretation; a test of a
+/// pass sets it, so that the interpreter's own programs are programs of its,
+/// too.
+inline void (*prepareModule)(mlir::ModuleOp) = nullptr;
+
 /// Interprets a module of the `trl` dialect given as text.
 inline timerl::InterpreterResult
 run(const std::string &text, const timerl::InterpreterOptions &options = {},
@@ -23,6 +28,8 @@ run(const std::string &text, const timerl::InterpreterOptions &options = {},
   context.getOrLoadDialect<timerl::trl::TrlDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
+  if (prepareModule)
+    prepareModule(*module);
   auto result = timerl::interpret(*module, options);
   if (!expectFailure) {
     INFO((result.error ? result.error->message : ""));
