@@ -7,6 +7,9 @@
 
 #include "timerl/Pipeline/Pipeline.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "timerl/Autodiff/Passes.h"
 #include "timerl/Elaboration/Elaborate.h"
 #include "timerl/Frontend/ModuleLoader.h"
 #include "timerl/Interpreter/Interpreter.h"
@@ -14,7 +17,9 @@
 
 using namespace timerl;
 
-std::vector<std::string> timerl::stageNames() { return {"ast", "trl"}; }
+std::vector<std::string> timerl::stageNames() {
+  return {"ast", "trl", "trl-grad"};
+}
 
 /// The innermost place in the source, and the calls around it as notes.
 static SourceSpan spanOf(mlir::Location loc, const SourceManager &sources,
@@ -31,6 +36,50 @@ static SourceSpan spanOf(mlir::Location loc, const SourceManager &sources,
   return {file,
           sources.offset(file, {range.getStartLine(), range.getStartColumn()}),
           sources.offset(file, {range.getEndLine(), range.getEndColumn()})};
+}
+
+/// Runs passes; what they emit becomes diagnostics of the program. Their errors
+/// begin with a code, `E0703: ...`.
+static bool runPasses(mlir::ModuleOp module,
+                      llvm::function_ref<void(mlir::PassManager &)> add,
+                      const SourceManager &sources,
+                      DiagnosticEngine &diagnostics) {
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &given) {
+        std::string message = given.str(), code;
+        if (llvm::StringRef(message).size() > 6 && message[0] == 'E' &&
+            message[5] == ':') {
+          code = message.substr(0, 5);
+          message = message.substr(7);
+        }
+        llvm::SmallVector<SourceSpan> calls;
+        SourceSpan span = spanOf(given.getLocation(), sources, calls);
+        Diagnostic diagnostic;
+        diagnostic.code = code;
+        diagnostic.message = message;
+        diagnostic.span = span;
+        if (given.getSeverity() == mlir::DiagnosticSeverity::Warning)
+          diagnostic.severity = Severity::Warning;
+        if (given.getSeverity() == mlir::DiagnosticSeverity::Remark)
+          diagnostic.severity = Severity::Remark;
+        for (SourceSpan call : calls)
+          diagnostic.note(call, "called here");
+        for (mlir::Diagnostic &note : given.getNotes()) {
+          llvm::SmallVector<SourceSpan> ignored;
+          SourceSpan place = spanOf(note.getLocation(), sources, ignored);
+          diagnostic.note(place, note.str());
+        }
+        diagnostics.add(std::move(diagnostic));
+        return mlir::success();
+      });
+  mlir::PassManager passes(module.getContext());
+  add(passes);
+  if (mlir::succeeded(passes.run(module)))
+    return true;
+  if (!diagnostics.hasErrors())
+    diagnostics.error("E0001", SourceSpan(),
+                      "the compiler failed without saying why");
+  return false;
 }
 
 static void interpretModule(mlir::ModuleOp module, const Invocation &invocation,
@@ -85,5 +134,17 @@ std::string timerl::runPipeline(const Invocation &invocation,
     module->print(os);
   if (invocation.interpret)
     interpretModule(*module, invocation, sources, diagnostics, os);
+  if (invocation.interpret || invocation.emit == "trl")
+    return text;
+
+  if (!runPasses(
+          *module,
+          [](mlir::PassManager &passes) {
+            passes.addPass(autodiff::createTrlGradPass());
+          },
+          sources, diagnostics))
+    return text;
+  if (invocation.emit == "trl-grad")
+    module->print(os);
   return text;
 }
