@@ -405,8 +405,7 @@ LogicalResult AdjointBuilder::run() {
     if (!adjoint.name.empty() && failed(buildAdjoint(adjoint)))
       return mlir::failure();
   for (auto &[equation, local] : locals)
-    if (local.inlined)
-      local.inlined.erase();
+    finishLocal(local);
 
   OpBuilder builder(site.grad);
   SmallVector<Range> scope;

@@ -10,7 +10,10 @@
 // * per equation E that carries cotangents, its *local* cotangents: hidden
 //   tensors over E's own instances e (and those outer dims that e does not
 //   determine) with the cotangent of each active read, computed once from the
-//   adjoints of E's targets by reverse mode through E's body;
+//   adjoints of E's targets by reverse mode through E's body. A cotangent that
+//   is little work is computed where it is used instead, and of the outer
+//   product that belongs to a weight matrix the two factors are stored: summed
+//   over samples, they make a matrix product;
 // * per active tensor z, its *adjoint* `d.y.z` over o and z's positions: the
 //   sum over all reads of z of local cotangents, each over the inverse of the
 //   read's relation. Index equations are solved for e where they have unit
@@ -64,11 +67,13 @@ private:
     llvm::SmallVector<Range> dims; ///< outer dims left, then e
     llvm::SmallVector<Expr> outer; ///< o as functions of dims
     Expr when;                     ///< over dims
-    /// Names of the tensors that hold static cotangents, by access.
-    std::map<unsigned, std::string> stored;
-    /// Reads whose cotangents have lengths that depend on dims: computed where
-    /// they are used, from this equation, which is erased in the end.
-    trl::EquationOp inlined;
+    /// Computes all cotangents; in the end it keeps what is stored.
+    trl::EquationOp products;
+    /// By access, the cotangent in `products`' body. Where it is used it is
+    /// computed from stored values, or is one itself.
+    std::map<unsigned, mlir::Value> cotangents;
+    /// Values of `products`' body that are stored, with their tensors.
+    llvm::MapVector<mlir::Value, std::string> stored;
   };
 
   struct Index {
@@ -86,6 +91,8 @@ private:
                    const Expr &known, llvm::ArrayRef<std::string> names);
 
   llvm::LogicalResult buildLocal(Local &local);
+  void store(Local &local, mlir::Value value, unsigned access);
+  void finishLocal(Local &local);
   llvm::FailureOr<llvm::SmallVector<mlir::Value>>
   emitProducts(mlir::OpBuilder &builder, const Local &local,
                const Context &context);
@@ -103,7 +110,7 @@ private:
   contribution(mlir::OpBuilder &builder, const Adjoint &adjoint,
                const Context &context, const Local &local, unsigned access);
   mlir::Value cloneAt(mlir::OpBuilder &builder, mlir::Value value,
-                      const Assignment &assignment);
+                      const Assignment &assignment, mlir::IRMapping mapping);
 
   Index indexOf(const Adjoint &adjoint, llvm::ArrayRef<Expr> outer,
                 llvm::ArrayRef<Expr> point) const;

@@ -49,58 +49,114 @@ static void finish(EquationOp equation) {
 
 LogicalResult AdjointBuilder::buildLocal(Local &local) {
   MLIRContext *context = module.getContext();
-  SmallVector<unsigned> inlined;
-  SmallVector<std::string> names;
-  std::string base =
-      ("d." + GradOp(site.grad).getOf() + "." + local.equation.getTarget(0))
-          .str();
-  for (unsigned k : local.accesses) {
-    const Access &access = graph.accesses[k];
-    if (access.isDynamicallyShaped()) {
-      inlined.push_back(k);
-      continue;
-    }
-    local.stored[k] = declare(base + ".of." + access.source.str(), local.dims,
-                              access.op->getResult(0).getType());
-    names.push_back(local.stored[k]);
-  }
   Context known(isl, local.dims, local.when);
-  auto emit = [&](EquationOp equation, bool isStored) -> LogicalResult {
-    OpBuilder builder(context);
-    builder.setInsertionPointToStart(&equation.getBody().front());
-    auto products = emitProducts(builder, local, known);
-    if (failed(products))
-      return mlir::failure();
-    SmallVector<Value> yields;
-    for (auto [k, product] : llvm::zip(local.accesses, *products)) {
-      const Access &access = graph.accesses[k];
-      if (access.isDynamicallyShaped() == isStored)
-        continue;
-      yields.push_back(
-          product ? product
-                  : Emit{builder, loc}.zero(access.op->getResult(0).getType()));
-    }
-    YieldOp::create(builder, loc, yields);
-    finish(equation);
-    return success();
-  };
-  if (!names.empty()) {
-    SmallVector<StringRef> targets(names.begin(), names.end());
-    SmallVector<SmallVector<Expr>> points(names.size(), variables(local.dims));
-    auto equation = EquationOp::create(top, local.equation.getLoc(),
-                                       iterAttrs(context, local.dims),
-                                       local.when, targets, points);
-    if (failed(emit(equation, /*isStored=*/true)))
-      return mlir::failure();
-  }
-  if (!inlined.empty()) {
-    local.inlined = EquationOp::create(
-        top, local.equation.getLoc(), iterAttrs(context, local.dims),
-        local.when, ArrayRef<StringRef>(), ArrayRef<SmallVector<Expr>>());
-    if (failed(emit(local.inlined, /*isStored=*/false)))
-      return mlir::failure();
+  local.products = EquationOp::create(
+      top, local.equation.getLoc(), iterAttrs(context, local.dims), local.when,
+      ArrayRef<StringRef>(), ArrayRef<SmallVector<Expr>>());
+  OpBuilder builder(context);
+  builder.setInsertionPointToStart(&local.products.getBody().front());
+  auto products = emitProducts(builder, local, known);
+  if (failed(products))
+    return mlir::failure();
+  SmallVector<Value> yields;
+  for (auto [k, product] : llvm::zip(local.accesses, *products))
+    yields.push_back(product
+                         ? product
+                         : Emit{builder, loc}.zero(
+                               graph.accesses[k].op->getResult(0).getType()));
+  YieldOp::create(builder, loc, yields);
+  finish(local.products);
+  for (auto [k, value] :
+       llvm::zip(local.accesses, local.products.getYield().getValues())) {
+    local.cotangents[k] = value;
+    store(local, value, k);
   }
   return success();
+}
+
+/// Ops, besides reads and constants, that one cotangent may cost at its use.
+static constexpr unsigned maxInlinedOps = 6;
+
+/// Counts what computing a value again would take; false if it holds an op
+/// that is not little work.
+static bool countOps(Value value, SmallPtrSetImpl<Operation *> &seen,
+                     unsigned &count) {
+  Operation *op = value.getDefiningOp();
+  if (!seen.insert(op).second)
+    return true;
+  bool isSource = op->getNumOperands() == 0 && op->getNumRegions() == 0 &&
+                  isa<ReadOp, ConstantOp, IndexOp, ArgValueOp>(op);
+  if (!isSource && !op->hasTrait<OpTrait::Elementwise>() &&
+      !isa<FillOp, BroadcastOp, ReshapeOp, CaseOp>(op))
+    return false;
+  count += !isSource;
+  bool cheap = true;
+  op->walk([&](Operation *inner) {
+    if (inner != op)
+      cheap &= isa<ReadOp, ConstantOp, YieldOp>(inner);
+    for (Value operand : inner->getOperands())
+      if (!op->isAncestor(operand.getDefiningOp()))
+        cheap = cheap && countOps(operand, seen, count);
+  });
+  return cheap && count <= maxInlinedOps;
+}
+
+static int64_t elements(Value value) { return typeOf(value).getNumElements(); }
+
+/// Decides what has to be stored for `value` to be had at its uses.
+void AdjointBuilder::store(Local &local, Value value, unsigned access) {
+  if (local.stored.count(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  auto operands = [&] {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getDefiningOp()))
+          store(local, operand, access);
+    });
+  };
+  if (!typeOf(value).hasStaticShape())
+    return operands(); // No tensor can hold it.
+  // A slice is used element by element, which computes it as often.
+  bool isSlice = llvm::any_of(graph.accesses[access].indices,
+                              [](Attribute k) { return isa<RangeAttr>(k); });
+  SmallPtrSet<Operation *, 8> seen;
+  unsigned count = isSlice ? maxInlinedOps : 0;
+  if (countOps(value, seen, count))
+    return;
+  if (isa<ReshapeOp>(op))
+    return operands();
+  if (auto product = dyn_cast<MatmulOp>(op);
+      product &&
+      elements(product.getLhs()) + elements(product.getRhs()) < elements(value))
+    return operands();
+  local.stored[value] = declare(("d." + GradOp(site.grad).getOf() + "." +
+                                 local.equation.getTarget(0) + ".of." +
+                                 graph.accesses[access].source)
+                                    .str(),
+                                local.dims, value.getType());
+}
+
+/// Leaves what is stored.
+void AdjointBuilder::finishLocal(Local &local) {
+  if (local.stored.empty()) {
+    local.products.erase();
+    return;
+  }
+  MLIRContext *context = module.getContext();
+  SmallVector<Value> values;
+  SmallVector<Attribute> targets;
+  for (auto &[value, name] : local.stored) {
+    values.push_back(value);
+    targets.push_back(FlatSymbolRefAttr::get(context, name));
+  }
+  local.products.getYield().getValuesMutable().assign(values);
+  local.products.setTargetsAttr(ArrayAttr::get(context, targets));
+  local.products.setIndicesAttr(ArrayAttr::get(
+      context,
+      SmallVector<Attribute>(
+          targets.size(), getExprArrayAttr(context, variables(local.dims)))));
+  eraseDeadOps(local.products.getBody().front());
 }
 
 FailureOr<SmallVector<Value>>
@@ -333,12 +389,11 @@ LogicalResult AdjointBuilder::buildAdjoint(Adjoint &adjoint) {
 /// A value of another equation, computed again at the instance that the
 /// assignment gives.
 Value AdjointBuilder::cloneAt(OpBuilder &builder, Value value,
-                              const Assignment &assignment) {
+                              const Assignment &assignment, IRMapping mapping) {
   llvm::SmallVector<std::string> used;
   for (auto &[name, expr] : assignment)
     for (const std::string &variable : expr.variables())
       used.push_back(variable);
-  IRMapping mapping;
   return cloneSlice(builder, value, mapping, [&](Operation *op) {
     // Inner binders give way to names that come in from outside.
     Assignment values = assignment;
@@ -494,25 +549,15 @@ FailureOr<Value> AdjointBuilder::contribution(OpBuilder &builder,
   // The cotangent at one instance.
   auto emitValue = [&](OpBuilder &at) -> std::pair<Value, Value> {
     Emit emit{at, access.op->getLoc()};
-    Value value;
-    if (auto stored = local.stored.find(ordinal);
-        stored != local.stored.end()) {
-      Index index;
-      for (const Range &range : local.dims)
-        index.exprs.push_back(instance[range.name]);
-      index.guard = Expr::boolean(true);
-      value = readGuarded(at, access.op->getLoc(), stored->second, index,
-                          access.op->getResult(0).getType(), context);
-    } else {
-      unsigned position = 0;
-      for (unsigned k : local.accesses) {
-        if (k == ordinal)
-          break;
-        position += graph.accesses[k].isDynamicallyShaped();
-      }
-      EquationOp inlined = local.inlined;
-      value = cloneAt(at, inlined.getYield().getValues()[position], instance);
-    }
+    IRMapping mapping;
+    Index point;
+    for (const Range &range : local.dims)
+      point.exprs.push_back(instance[range.name]);
+    point.guard = Expr::boolean(true);
+    for (auto &[value, name] : local.stored)
+      mapping.map(value, readGuarded(at, access.op->getLoc(), name, point,
+                                     value.getType(), context));
+    Value value = cloneAt(at, local.cotangents.at(ordinal), instance, mapping);
     if (!offsets.empty()) {
       SmallVector<Attribute> element;
       for (const std::string &offset : offsets)
@@ -523,7 +568,7 @@ FailureOr<Value> AdjointBuilder::contribution(OpBuilder &builder,
     }
     Value filter;
     for (auto &[index, point] : filters) {
-      Value computed = cloneAt(at, index, instance);
+      Value computed = cloneAt(at, index, instance, IRMapping());
       Value expected = emit.cast(emit.index(typeOf(computed), resolve(point)),
                                  typeOf(computed).getElementType());
       Value same = emit.compare(Predicate::eq, computed, expected);

@@ -72,6 +72,7 @@ static bool runPasses(mlir::ModuleOp module,
         diagnostics.add(std::move(diagnostic));
         return mlir::success();
       });
+  module.getContext()->printOpOnDiagnostic(false);
   mlir::PassManager passes(module.getContext());
   add(passes);
   if (mlir::succeeded(passes.run(module)))

@@ -19,7 +19,9 @@
 // CHECK-NEXT: trl.case "t - 7 <= 0" {
 // CHECK-NEXT: trl.read @d.loss.h.of.h ["b", "i", "t"]
 // CHECK: trl.case "t == 8" {
-// CHECK-NEXT: trl.read @d.loss.loss.sum.of.h ["i", "b"]
+// CHECK-NEXT: %[[CT:.*]] = trl.read @d.loss.loss.sum ["i"]
+// CHECK-NEXT: %[[H:.*]] = trl.read @h ["b", "i", "8"]
+// CHECK-NEXT: trl.cotangent_mul %[[CT]], %[[H]]
 
 // CHECK: defines @w["i + 1"]
 // CHECK: trl.read @d.loss.w ["i"]
