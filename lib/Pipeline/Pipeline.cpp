@@ -13,6 +13,7 @@
 #include "timerl/Elaboration/Elaborate.h"
 #include "timerl/Frontend/ModuleLoader.h"
 #include "timerl/Interpreter/Interpreter.h"
+#include "timerl/Poly/Definitions.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;
@@ -39,7 +40,7 @@ static SourceSpan spanOf(mlir::Location loc, const SourceManager &sources,
 }
 
 /// Runs passes; what they emit becomes diagnostics of the program. Their errors
-/// begin with a code, `E0703: ...`.
+/// begin with a code, `E0703: ...`; a note may be a `help: ...`.
 static bool runPasses(mlir::ModuleOp module,
                       llvm::function_ref<void(mlir::PassManager &)> add,
                       const SourceManager &sources,
@@ -65,9 +66,14 @@ static bool runPasses(mlir::ModuleOp module,
         for (SourceSpan call : calls)
           diagnostic.note(call, "called here");
         for (mlir::Diagnostic &note : given.getNotes()) {
+          std::string text = note.str();
+          if (llvm::StringRef help = text; help.consume_front("help: ")) {
+            diagnostic.suggest(help.str());
+            continue;
+          }
           llvm::SmallVector<SourceSpan> ignored;
           SourceSpan place = spanOf(note.getLocation(), sources, ignored);
-          diagnostic.note(place, note.str());
+          diagnostic.note(place, std::move(text));
         }
         diagnostics.add(std::move(diagnostic));
         return mlir::success();
@@ -129,7 +135,10 @@ std::string timerl::runPipeline(const Invocation &invocation,
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module =
       elaborate(context, program, sources, {invocation.defines}, diagnostics);
-  if (!module)
+  auto prove = [](mlir::PassManager &passes) {
+    passes.addPass(poly::createProveDefinitionsPass());
+  };
+  if (!module || !runPasses(*module, prove, sources, diagnostics))
     return text;
   if (invocation.emit == "trl")
     module->print(os);

@@ -8,6 +8,7 @@
 #include "timerl/Poly/Access.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace timerl;
@@ -75,7 +76,6 @@ Program::Program(IslContext &context, ModuleOp module)
 
 void Program::collectParameters() {
   SmallVector<Expr> facts;
-  llvm::SmallVector<std::string> extents;
   for (auto dim : moduleOp.getOps<DimOp>()) {
     Expr extent = dim.getExtent().getExpr();
     if (!extent.isConst())
@@ -104,6 +104,9 @@ void Program::collectParameters() {
   moduleOp.walk([&](Operation *op) { walker.walk(op->getAttrDictionary()); });
   llvm::erase_if(params,
                  [&](const std::string &name) { return !mentioned[name]; });
+  for (auto dim : moduleOp.getOps<DimOp>())
+    if (llvm::is_contained(params, stopName(dim.getSymName())))
+      stopVariables.emplace_back(stopName(dim.getSymName()), dim);
   llvm::erase_if(facts, [&](const Expr &fact) {
     return llvm::none_of(fact.variables(), [&](const std::string &name) {
       return llvm::is_contained(params, name);
@@ -233,8 +236,9 @@ void Program::addAccess(Statement &statement, Access::Kind kind, Operation *op,
   };
   bool may = llvm::any_of(
       indices, [](Attribute index) { return isa<DynamicAttr>(index); });
-  statement.accesses.push_back(
-      {kind, op, source, scope, named(full), named(relation), may});
+  statement.accesses.push_back({kind, op, source, scope, named(full),
+                                named(relation), may,
+                                indices.getAsOpaquePointer()});
 }
 
 /// Accesses to the `until` of each stopped dim that decides whether a point is
@@ -281,9 +285,7 @@ void Program::addStops(Statement &statement, Operation *op, ArrayAttr iters,
     // Of t in 0:end(t) + c, a point t >= c + 1 is there unless the dim stopped
     // before: that is known once `until` is at t - c - 1.
     Expr hi = iter.getHi().getExpr();
-    llvm::SmallVector<std::string> variables = {};
-    for (const std::string &variable : hi.variables())
-      variables.push_back(variable);
+    std::vector<std::string> variables = hi.variables();
     std::optional<int64_t> excess;
     if (variables.size() == 1 && !stoppedDim(variables[0]).empty())
       excess = (hi - Expr::var(variables[0])).getConst();
@@ -335,6 +337,8 @@ void Program::analyse(Statement &statement, Region &region,
       for (auto wrt : grad.getWrt().getAsRange<FlatSymbolRefAttr>())
         addAccess(statement, Access::Kind::Leaf, &op, wrt.getValue(), leaf,
                   scope);
+    } else if (isa<ExtractOp>(op)) {
+      statement.extracts.push_back({&op, scope});
     } else if (auto index = dyn_cast<IndexOp>(op)) {
       addStops(statement, &op, none, index.getExpr().getExpr(), scope);
     } else if (auto over = dyn_cast<ReduceOverOp>(op)) {
@@ -360,15 +364,44 @@ void Program::analyse(Statement &statement, Region &region,
 
 Set Program::renameStops(const Set &set) const {
   Set result = set;
-  unsigned count = isl_set_dim(result.get(), isl_dim_param);
-  for (unsigned k = 0; k < count; ++k) {
-    std::string name =
-        unescapeName(isl_set_get_dim_name(result.get(), isl_dim_param, k));
-    if (!stoppedDim(name).empty())
-      result = Set(isl_set_set_dim_name(result.release(), isl_dim_param, k,
-                                        escapeName(name + "'").c_str()));
+  for (auto [name, dim] : stopVariables) {
+    int position = isl_set_find_dim_by_name(result.get(), isl_dim_param,
+                                            escapeName(name).c_str());
+    if (position >= 0)
+      result =
+          Set(isl_set_set_dim_name(result.release(), isl_dim_param, position,
+                                   escapeName(name + "'").c_str()));
   }
   return result;
+}
+
+Map Program::renameStops(const Map &map) const {
+  Set wrapped(isl_map_wrap(map.copy()));
+  return Map(isl_set_unwrap(renameStops(wrapped).release()));
+}
+
+unsigned Program::sourceClass(StringRef source) const {
+  auto [entry, isNew] = classOf.try_emplace(source, 0);
+  if (!isNew)
+    return entry->second;
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  Operation *op = SymbolTable::lookupSymbolIn(
+      moduleOp, StringAttr::get(moduleOp.getContext(), source));
+  if (auto input = dyn_cast_or_null<InputOp>(op)) {
+    os << "input";
+    for (auto name : input.getOver().getAsRange<StringAttr>())
+      os << ' ' << name.getValue();
+  }
+  for (const Definition &definition : definitions(source)) {
+    os << definition.statement << '[';
+    for (const Expr &index :
+         list[definition.statement].writes[definition.write].indices)
+      os << index.str() << ", ";
+    os << ']';
+  }
+  entry->second = classes.try_emplace(key, classes.size()).first->second;
+  return entry->second;
 }
 
 std::string poly::describe(ArrayRef<std::string> names,

@@ -9,6 +9,7 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "timerl/Autodiff/Passes.h"
+#include "timerl/Poly/Definitions.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   registry.insert<timerl::trl::TrlDialect>();
   mlir::registerAllPasses();
   timerl::autodiff::registerPasses();
+  timerl::poly::registerPolyPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }

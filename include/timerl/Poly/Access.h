@@ -65,6 +65,15 @@ struct Access {
   /// The same from the statement's instances: { E12[b, i, t] -> r[b, i, k] }.
   Map relation;
   bool may = false; ///< has a dynamic index: one point of many is read
+  /// Equal for accesses of a statement that have one place and one bracket,
+  /// such as those to the leaves of a record.
+  const void *bracket = nullptr;
+};
+
+/// An op of a statement's region and its place.
+struct Placed {
+  mlir::Operation *op;
+  std::shared_ptr<const Scope> scope;
 };
 
 struct Statement {
@@ -74,6 +83,7 @@ struct Statement {
   std::shared_ptr<const Scope> scope; ///< its dims and its domain
   llvm::SmallVector<Write> writes;
   std::vector<Access> accesses;
+  std::vector<Placed> extracts; ///< every `trl.extract`
 
   llvm::ArrayRef<std::string> dims() const { return scope->names; }
   const Set &domain() const { return scope->points; }
@@ -106,6 +116,9 @@ public:
   /// The points of a tensor or an input that are defined.
   Set defined(llvm::StringRef source) const;
   trl::DimOp dim(llvm::StringRef name) const;
+  /// A number that is equal for sources that are defined alike, such as the
+  /// leaves of a record.
+  unsigned sourceClass(llvm::StringRef source) const;
 
   /// The place of an op with these iterators inside `outer` (null: none).
   std::shared_ptr<const Scope> enter(const Scope *outer, mlir::ArrayAttr iters,
@@ -117,6 +130,11 @@ public:
   /// The set with every `end(t)` replaced by another unknown, `end(t)'`, for
   /// the side of a comparison that lies at other points of the outer dims.
   Set renameStops(const Set &set) const;
+  Map renameStops(const Map &map) const;
+  /// The variables `end(t)` that are parameters, each with the dim.
+  llvm::ArrayRef<std::pair<std::string, trl::DimOp>> stops() const {
+    return stopVariables;
+  }
 
 private:
   void collectParameters();
@@ -133,9 +151,12 @@ private:
   mutable mlir::ModuleOp moduleOp; // MLIR handles are not const-correct.
   std::vector<Statement> list;
   llvm::SmallVector<std::string> params;
+  llvm::SmallVector<std::pair<std::string, trl::DimOp>> stopVariables;
   Set assumed;
   llvm::StringMap<llvm::SmallVector<Definition>> defs;
   llvm::StringMap<trl::DimOp> dims;
+  mutable std::map<std::string, unsigned> classes;
+  mutable llvm::StringMap<unsigned> classOf;
   /// Relations by place and bracket: the leaves of a record share one.
   mutable std::map<std::pair<const Scope *, const void *>, std::pair<Map, Map>>
       brackets;
