@@ -124,7 +124,7 @@ void AdjointBuilder::store(Local &local, Value value, unsigned access) {
   unsigned count = isSlice ? maxInlinedOps : 0;
   if (countOps(value, seen, count))
     return;
-  if (isa<ReshapeOp>(op))
+  if (isa<ReshapeOp, BroadcastOp, FillOp>(op))
     return operands();
   if (auto product = dyn_cast<MatmulOp>(op);
       product &&
@@ -182,7 +182,8 @@ AdjointBuilder::emitProducts(OpBuilder &builder, const Local &local,
       const Adjoint &adjoint = found->second;
       SmallVector<Expr> point = equation.getTargetIndices(k);
       Index index = indexOf(adjoint, local.outer, point);
-      if (llvm::is_contained(site.leaves, adjoint.tensor)) {
+      if (site.hasSeveralLeaves() &&
+          llvm::is_contained(site.leaves, adjoint.tensor)) {
         // What defines the leaf itself is not followed.
         Assignment values;
         for (auto [name, value] : llvm::zip(outerNames, local.outer))
@@ -429,6 +430,57 @@ Value AdjointBuilder::cloneAt(OpBuilder &builder, Value value,
   });
 }
 
+/// value[element...], on the leading axes. What is computed elementwise, spread
+/// or multiplied out is indexed before, so that one element costs one element.
+static Value elementOf(Emit emit, Value value, ArrayRef<Expr> element) {
+  if (element.empty())
+    return value;
+  Operation *op = value.getDefiningOp();
+  auto part = [&](Type type) {
+    SmallVector<Expr> lengths = getLengths(type);
+    return getTensorType(ArrayRef<Expr>(lengths).drop_front(element.size()),
+                         cast<RankedTensorType>(type).getElementType());
+  };
+  if (auto fill = dyn_cast<FillOp>(op)) {
+    RankedTensorType type = part(value.getType());
+    if (type.getRank() == 0)
+      return fill.getValue();
+    return FillOp::create(emit.builder, emit.loc, type, fill.getValue());
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    SmallVector<Expr> from = getLengths(broadcast.getOperand().getType()),
+                      to = getLengths(value.getType()), inner;
+    unsigned added = to.size() - from.size();
+    for (unsigned k = added; k < element.size(); ++k)
+      inner.push_back(from[k - added] == to[k] ? element[k] : Expr());
+    Value rest = elementOf(emit, broadcast.getOperand(), inner);
+    return emit.broadcast(rest, getLengths(part(value.getType())));
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op);
+      reshape && typeOf(reshape.getOperand()).getRank() == 0)
+    return emit.reshape(reshape.getOperand(),
+                        getLengths(part(value.getType())));
+  if (auto product = dyn_cast<MatmulOp>(op);
+      product && element.size() == 1 && typeOf(value).getRank() <= 2 &&
+      typeOf(product.getLhs()).getRank() == 2)
+    return emit.matmul(elementOf(emit, product.getLhs(), element),
+                       product.getRhs());
+  if (op->hasTrait<OpTrait::Elementwise>()) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, elementOf(emit, operand, element));
+    Operation *clone = emit.builder.clone(*op, mapping);
+    clone->getResult(0).setType(part(value.getType()));
+    return clone->getResult(0);
+  }
+  SmallVector<Attribute> indices;
+  for (const Expr &expr : element)
+    indices.push_back(
+        AtAttr::get(emit.builder.getContext(),
+                    ExprAttr::get(emit.builder.getContext(), expr)));
+  return emit.extract(value, indices);
+}
+
 /// The sum of an access's cotangents over all instances that read the
 /// adjoint's point; null if there is none.
 FailureOr<Value> AdjointBuilder::contribution(OpBuilder &builder,
@@ -559,12 +611,10 @@ FailureOr<Value> AdjointBuilder::contribution(OpBuilder &builder,
                                      value.getType(), context));
     Value value = cloneAt(at, local.cotangents.at(ordinal), instance, mapping);
     if (!offsets.empty()) {
-      SmallVector<Attribute> element;
+      SmallVector<Expr> element;
       for (const std::string &offset : offsets)
-        element.push_back(AtAttr::get(
-            at.getContext(),
-            ExprAttr::get(at.getContext(), resolve(Expr::var(offset)))));
-      value = emit.extract(value, element);
+        element.push_back(resolve(Expr::var(offset)));
+      value = elementOf(emit, value, element);
     }
     Value filter;
     for (auto &[index, point] : filters) {

@@ -26,7 +26,7 @@ Site::Site(GradOp grad)
     StringRef name = iterator.getName().getValue();
     auto mentions = [&](const Expr &expr) { return expr.mentions(name); };
     if (llvm::any_of(ofIndices, mentions) ||
-        llvm::any_of(leafIndices, mentions))
+        (hasSeveralLeaves() && llvm::any_of(leafIndices, mentions)))
       outer.push_back(iterator);
   }
 }
@@ -405,8 +405,9 @@ Map Demand::instances(unsigned ordinal, unsigned target) const {
       result = points(equation.getTarget(target));
   if (!source || !result)
     return Map();
-  // What defines a leaf is not followed.
-  if (llvm::is_contained(site.leaves, equation.getTarget(target)))
+  // What defines a leaf is not followed: another leaf may be in it.
+  if (site.hasSeveralLeaves() &&
+      llvm::is_contained(site.leaves, equation.getTarget(target)))
     result = result - seed(site.leafIndices);
   Map reads = relation(access.scope, access.indices);
   Map writes = written(access.equation, target, &access.scope);

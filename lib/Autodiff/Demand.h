@@ -26,7 +26,9 @@ namespace timerl::autodiff {
 /// One `trl.grad` to rewrite.
 struct Site {
   trl::GradOp grad;
-  /// The iterators that its indices mention, outermost first: o.
+  /// The iterators that y's point depends on, outermost first: o. An adjoint is
+  /// the same for all leaf points, as no point depends on itself; only where a
+  /// leaf of several may be defined by another one, leaf points are in o, too.
   llvm::SmallVector<trl::IterAttr> outer;
   llvm::SmallVector<Expr> ofIndices;
   llvm::SmallVector<Expr> leafIndices;
@@ -34,6 +36,7 @@ struct Site {
   Scope scope;
 
   explicit Site(trl::GradOp grad);
+  bool hasSeveralLeaves() const { return leaves.size() > 1; }
 };
 
 class Demand {

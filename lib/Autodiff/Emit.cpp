@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Vjp.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace timerl;
@@ -25,6 +26,19 @@ RankedTensorType autodiff::withElement(Type type, Type elementType) {
   auto ranked = cast<RankedTensorType>(type);
   return RankedTensorType::get(ranked.getShape(), elementType,
                                ranked.getEncoding());
+}
+
+/// The one value of a float constant's elements.
+static std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.isSplat() || !isFloat(value.getType()))
+    return std::nullopt;
+  APFloat number = elements.getSplatValue<APFloat>();
+  bool inexact;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+  return number.convertToDouble();
 }
 
 Value Emit::fill(Type type, double value) {
@@ -66,6 +80,14 @@ Value Emit::div(Value a, Value b) {
 }
 Value Emit::neg(Value a) { return NegOp::create(builder, loc, a.getType(), a); }
 Value Emit::scaled(Value cotangent, Value partial) {
+  // The seed is 1 and is often scaled by constants.
+  if (auto value = splatOf(cotangent)) {
+    auto factor = splatOf(partial);
+    if (*value == 1)
+      return partial;
+    if (factor && std::isfinite(*factor))
+      return fill(cotangent.getType(), *value * *factor);
+  }
   return CotangentMulOp::create(builder, loc, cotangent.getType(), cotangent,
                                 partial);
 }
@@ -96,6 +118,8 @@ Value Emit::reshape(Value value, ArrayRef<Expr> lengths) {
       getTensorType(lengths, typeOf(value).getElementType());
   if (type == value.getType())
     return value;
+  if (auto splat = splatOf(value))
+    return fill(type, *splat);
   return ReshapeOp::create(builder, loc, type, value);
 }
 
@@ -104,6 +128,8 @@ Value Emit::broadcast(Value value, ArrayRef<Expr> lengths) {
       getTensorType(lengths, typeOf(value).getElementType());
   if (type == value.getType())
     return value;
+  if (auto splat = splatOf(value))
+    return fill(type, *splat);
   return BroadcastOp::create(builder, loc, type, value);
 }
 

@@ -171,10 +171,14 @@ Expr autodiff::tighten(IslContext &isl, const Context &context,
   for (unsigned k = 0; k < binders.size(); ++k) {
     Range &binder = binders[k];
     auto usable = [&](const Expr &bound) {
+      // The term of the binder itself has been taken off.
       for (unsigned j = k; j < binders.size(); ++j)
         if (bound.mentions(binders[j].name))
           return false;
       return !bound.isOverflow();
+    };
+    auto divide = [](const Expr &expr, int64_t by) {
+      return by == 1 ? expr : Expr::floorDiv(expr, by);
     };
     /// Whether the part is expressed by the range from here on.
     auto narrow = [&](const Expr &part) {
@@ -182,17 +186,18 @@ Expr autodiff::tighten(IslContext &isl, const Context &context,
         return false;
       const Expr &zero = part.operands()[0];
       int64_t coefficient = coefficientOf(zero, binder.name);
-      std::optional<Expr> bound = solveFor(zero, binder.name);
-      if (!bound || !usable(*bound))
+      Expr rest = zero - Expr::var(binder.name) * coefficient;
+      if (!coefficient || !usable(rest))
         return false;
-      if (coefficient > 0) { // binder >= bound
-        if (known.implies(Expr::le(binder.lo, *bound)))
-          binder.lo = *bound;
-        else if (!known.implies(Expr::le(*bound, binder.lo)))
-          binder.lo = Expr::max({binder.lo, *bound});
+      if (coefficient > 0) { // binder >= ceil(-rest / coefficient)
+        Expr bound = -divide(rest, coefficient);
+        if (known.implies(Expr::le(binder.lo, bound)))
+          binder.lo = bound;
+        else if (!known.implies(Expr::le(bound, binder.lo)))
+          binder.lo = Expr::max({binder.lo, bound});
         return true;
       }
-      Expr end = *bound + Expr::constant(1);
+      Expr end = divide(rest, -coefficient) + Expr::constant(1);
       if (known.implies(Expr::le(end, binder.hi)))
         binder.hi = end;
       else if (!known.implies(Expr::le(binder.hi, end)))

@@ -96,7 +96,11 @@ Value power(Point &p, Value base, Value exponent) {
 SmallVector<Value> powRule(Point &p) {
   DenseElementsAttr constant;
   if (matchPattern(p.in(1), m_Constant(&constant)) && constant.isSplat()) {
-    double exponent = constant.getSplatValue<APFloat>().convertToDouble();
+    APFloat number = constant.getSplatValue<APFloat>();
+    bool inexact;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &inexact);
+    double exponent = number.convertToDouble();
     if (exponent == 0)
       return {p.number(0), Value()};
     Value partial = exponent == 1 ? p.number(1)
