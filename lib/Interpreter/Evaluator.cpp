@@ -191,7 +191,7 @@ void Evaluator::pushMissing(mlir::Location loc) {
       text += chain[k] + " -> ";
     }
     fail("E0910", loc,
-         "'" + describe(ref) + "' depends on itself: " + text + describe(ref));
+         "`" + describe(ref) + "` depends on itself: " + text + describe(ref));
   }
 }
 
@@ -456,7 +456,7 @@ std::optional<Instance> Evaluator::resolve(unsigned tensor,
       continue;
     if (found)
       fail("E0911", equation.op->getLoc(),
-           "two equations define '" + pointText(info.name, point) + "'");
+           "two equations define `" + pointText(info.name, point) + "`");
     found = Instance{number, environment};
   }
   return found;
@@ -474,10 +474,10 @@ void Evaluator::failUndefined(PointRef ref) {
   std::string reader = "an output";
   for (const Pending &pending : llvm::reverse(stack))
     if (pending.started && !(pending.ref == ref)) {
-      reader = "'" + describe(pending.ref) + "'";
+      reader = "`" + describe(pending.ref) + "`";
       break;
     }
   fail("E0912", locationOf(ref),
-       "'" + describe(ref) + "' is read by " + reader +
+       "`" + describe(ref) + "` is read by " + reader +
            ", and no equation defines it");
 }

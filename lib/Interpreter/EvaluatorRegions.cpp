@@ -196,8 +196,8 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
         return Array();
       if (point[k] < *lo || point[k] >= *hi)
         fail("E0914", inst.op->getLoc(),
-             "index " + llvm::Twine(point[k]) + " of '" + name +
-                 "', position " + llvm::Twine(k) + ", is not in " +
+             "index " + llvm::Twine(point[k]) + " of `" + name +
+                 "`, position " + llvm::Twine(k) + ", is not in " +
                  llvm::Twine(*lo) + ":" + llvm::Twine(*hi));
       continue;
     }
@@ -235,7 +235,7 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
       for (unsigned k = 0; k < rank; ++k) {
         if (point[k] < 0 || point[k] >= input.extents[k])
           fail("E0914", inst.op->getLoc(),
-               "'" + pointText(name, point) + "' is outside of the input");
+               "`" + pointText(name, point) + "` is outside of the input");
         offset = offset * input.extents[k] + point[k];
       }
       std::memcpy(out,
@@ -257,7 +257,7 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
     }
     if (value.byteSize() != width)
       fail("E0913", inst.op->getLoc(),
-           "'" + pointText(name, point) + "' is " +
+           "`" + pointText(name, point) + "` is " +
                typeText(value.dtype(), value.shape()) +
                ", which does not fit the other points of the slice");
     points.push_back(ref);

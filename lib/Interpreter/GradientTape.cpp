@@ -264,8 +264,8 @@ void GradientTape::pullElementwise(const Entry &entry, const Cotangent &g) {
     return by(2, [&](int64_t k) { return x[0][k] != 0 ? 0.0 : 1.0; });
   default:
     fail("E0915", entry.inst->op->getLoc(),
-         "the interpreter has no derivative of '" +
-             entry.inst->op->getName().getStringRef() + "'");
+         "the interpreter has no derivative of `" +
+             entry.inst->op->getName().getStringRef() + "`");
   }
 }
 

@@ -196,8 +196,8 @@ static llvm::Expected<Array> readInput(StringRef name, StringRef path) {
   for (NamedArray &array : *arrays)
     if (array.name == name)
       return array.value;
-  return llvm::createStringError("'" + path + "': holds no array '" + name +
-                                 "'");
+  return llvm::createStringError("`" + path + "`: holds no array `" + name +
+                                 "`");
 }
 
 std::optional<InterpreterError>

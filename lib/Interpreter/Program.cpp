@@ -137,7 +137,7 @@ IndexExpr Builder::compile(const Expr &expr) {
     if (dimName.consume_front("end(") && dimName.consume_back(")")) {
       auto dim = dimIds.find(dimName);
       if (dim == dimIds.end())
-        fail("E0901", loc, "'" + name + "' is about an unknown dim");
+        fail("E0901", loc, "`" + name + "` is about an unknown dim");
       const DimInfo &info = program.dims[dim->second];
       if (info.until < 0) { // Never stops early.
         result.kind = Expr::Kind::Const;
@@ -149,12 +149,12 @@ IndexExpr Builder::compile(const Expr &expr) {
       for (StringRef outer : llvm::ArrayRef(until.positions).drop_back()) {
         IndexExpr position = compile(Expr::var(outer));
         if (position.kind != Expr::Kind::Var)
-          fail("E0901", loc, "'" + name + "' needs dim '" + outer + "' here");
+          fail("E0901", loc, "`" + name + "` needs dim `" + outer + "` here");
         result.outer.push_back(position.slot);
       }
       return result;
     }
-    fail("E0901", loc, "'" + name + "' is no dim, binder or integer arg here");
+    fail("E0901", loc, "`" + name + "` is no dim, binder or integer arg here");
   }
   case Expr::Kind::Overflow:
     fail("E0902", loc, "an index expression does not fit 64 bits");
@@ -210,14 +210,14 @@ int64_t Builder::constantOf(const Expr &expr) {
     return std::nullopt;
   });
   if (!value)
-    fail("E0901", loc, "'" + expr.str() + "' is no constant of this run");
+    fail("E0901", loc, "`" + expr.str() + "` is no constant of this run");
   return *value;
 }
 
 unsigned Builder::tensorOf(StringRef name) {
   auto found = tensorIds.find(name);
   if (found == tensorIds.end())
-    fail("E0901", loc, "unknown tensor '" + name + "'");
+    fail("E0901", loc, "unknown tensor `" + name + "`");
   return found->second;
 }
 
@@ -245,8 +245,8 @@ void Builder::addArg(trl::ArgOp op) {
   StringRef text = given->second;
   auto bad = [&] {
     fail("E0903", op.getLoc(),
-         "'" + text + "' is no " + nameOf(dtype) + ", which arg '" + name +
-             "' is");
+         "`" + text + "` is no " + nameOf(dtype) + ", which arg `" + name +
+             "` is");
   };
   if (isFloat(dtype)) {
     double value;
@@ -283,7 +283,7 @@ void Builder::addInput(trl::InputOp op) {
   for (StringRef over : op.getOver().getAsValueRange<mlir::StringAttr>()) {
     auto dim = dimIds.find(over);
     if (dim == dimIds.end())
-      fail("E0901", op.getLoc(), "unknown dim '" + over + "'");
+      fail("E0901", op.getLoc(), "unknown dim `" + over + "`");
     input.over.push_back(over.str());
     input.extents.push_back(program.dims[dim->second].extent);
     full.push_back(input.extents.back());
@@ -292,12 +292,12 @@ void Builder::addInput(trl::InputOp op) {
   auto given = options.inputs.find(input.name);
   if (given == options.inputs.end())
     fail("E0905", op.getLoc(),
-         "input '" + input.name + "' needs a file of type " +
+         "input `" + input.name + "` needs a file of type " +
              typeText(input.dtype, full));
   const Array &value = given->second;
   if (value.dtype() != input.dtype || value.shape() != llvm::ArrayRef(full))
     fail("E0905", op.getLoc(),
-         "input '" + input.name + "' needs " + typeText(input.dtype, full) +
+         "input `" + input.name + "` needs " + typeText(input.dtype, full) +
              ", but its file holds " + typeText(value.dtype(), value.shape()));
   DType dtype = dtypeOf(type.getElementType());
   input.value = castArray(value, dtype);
@@ -367,7 +367,7 @@ Instruction Builder::compileOp(mlir::Operation &op) {
           if (name == value.getArg())
             inst.constant = array;
         if (!inst.constant)
-          fail("E0901", loc, "unknown arg '" + value.getArg() + "'");
+          fail("E0901", loc, "unknown arg `" + value.getArg() + "`");
       })
       .Case([&](trl::FillOp) { code(Opcode::Fill); })
       .Case([&](trl::IndexOp index) {
@@ -492,8 +492,8 @@ Instruction Builder::compileOp(mlir::Operation &op) {
       })
       .Default([&](mlir::Operation *other) {
         fail("E0906", loc,
-             "the interpreter does not evaluate '" +
-                 other->getName().getStringRef() + "'");
+             "the interpreter does not evaluate `" +
+                 other->getName().getStringRef() + "`");
       });
   return inst;
 }
@@ -503,7 +503,7 @@ void Builder::build(mlir::ModuleOp module) {
     addArg(op);
   for (auto &[name, text] : options.args)
     if (llvm::none_of(args, [&](auto &arg) { return arg.first == name; }))
-      fail("E0903", module.getLoc(), "the program has no arg '" + name + "'");
+      fail("E0903", module.getLoc(), "the program has no arg `" + name + "`");
   for (auto op : module.getOps<trl::TensorOp>()) {
     auto type = mlir::cast<mlir::RankedTensorType>(op.getType());
     TensorInfo info{op.getSymName().str(), op.getLoc(), {},
@@ -524,7 +524,7 @@ void Builder::build(mlir::ModuleOp module) {
     if (auto until = op.getUntil()) {
       info.until = tensorOf(*until);
       if (program.tensors[info.until].rank == 0)
-        fail("E0901", loc, "the stop of dim '" + info.name + "' needs the dim");
+        fail("E0901", loc, "the stop of dim `" + info.name + "` needs the dim");
     }
     dimIds[info.name] = program.dims.size();
     program.dims.push_back(std::move(info));
@@ -533,7 +533,7 @@ void Builder::build(mlir::ModuleOp module) {
     addInput(op);
   for (auto &[name, array] : options.inputs)
     if (!inputIds.contains(name))
-      fail("E0905", module.getLoc(), "the program has no input '" + name + "'");
+      fail("E0905", module.getLoc(), "the program has no input `" + name + "`");
   for (auto op : module.getOps<trl::EquationOp>()) {
     Equation equation;
     beginBody(equation, op, op.getDomain(), op.getWhenAttr());

@@ -69,7 +69,7 @@ static void writeTensor(const TensorInfo &info, PointTable &table,
     bytes *= length;
   if (bytes > 0x1p36)
     fail("E0916", info.loc,
-         "the points of '" + info.name + "' lie too far apart to be recorded");
+         "the points of `" + info.name + "` lie too far apart to be recorded");
   Array values = Array::zeros(info.type.dtype, full),
         mask = Array::zeros(DType::Bool, box), shapes;
   if (uneven) {
@@ -128,7 +128,7 @@ std::vector<Recorded> interp::readRecord(const Program &program,
                 *lo = find(info.name + "@lo"),
                 *shapes = find(info.name + "@shape");
     auto bad = [&, loc = info.loc](const llvm::Twine &what) {
-      fail("E0917", loc, "the record of '" + info.name + "' " + what);
+      fail("E0917", loc, "the record of `" + info.name + "` " + what);
     };
     if (values->rank() < info.rank)
       bad("has too few axes");
@@ -235,8 +235,8 @@ std::vector<Residual> interp::checkRecord(Evaluator &evaluator,
       auto instance = evaluator.findDefinition(tensor.tensor, point);
       if (!instance)
         fail("E0917", info.loc,
-             "the record holds '" + pointText(info.name, point) +
-                 "', which no equation defines");
+             "the record holds `" + pointText(info.name, point) +
+                 "`, which no equation defines");
       if (!done.emplace(instance->equation,
                         std::vector<int64_t>(instance->environment.begin(),
                                              instance->environment.end()))

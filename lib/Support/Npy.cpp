@@ -27,7 +27,7 @@ using llvm::StringRef;
 namespace endian = llvm::support::endian;
 
 static llvm::Error failure(StringRef path, const llvm::Twine &what) {
-  return llvm::createStringError(llvm::Twine("'") + path + "': " + what);
+  return llvm::createStringError(llvm::Twine("`") + path + "`: " + what);
 }
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
@@ -386,13 +386,13 @@ llvm::Expected<std::vector<NamedArray>> timerl::readNpz(StringRef path) {
     }
     offset += 46 + nameSize + extraSize + commentSize;
     if (method != 0)
-      return failure(path, "'" + name +
-                               "' is compressed; write it with numpy.savez "
+      return failure(path, "`" + name +
+                               "` is compressed; write it with numpy.savez "
                                "rather than savez_compressed");
     uint64_t data = local + 30 + in.get(local + 26, 2) + in.get(local + 28, 2);
     if (!in.ok || in.get(local, 4) != localSignature ||
         data > in.bytes.size() || in.bytes.size() - data < size)
-      return failure(path, "'" + name + "' is cut short");
+      return failure(path, "`" + name + "` is cut short");
     auto array =
         parseNpy((path + ":" + name).str(), in.bytes.substr(data, size));
     if (!array)

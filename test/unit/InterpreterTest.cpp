@@ -101,7 +101,7 @@ TEST_CASE("errors name the points involved") {
     trl.output report "a" (t = "3 : 4") {
       %0 = trl.read @a["t"] : tensor<f32>
       trl.yield %0 : tensor<f32>
-    })trl") == "E0910: 'a[3]' depends on itself: a[3] -> b[3] -> a[3]");
+    })trl") == "E0910: `a[3]` depends on itself: a[3] -> b[3] -> a[3]");
   CHECK(failure(R"trl(
     trl.dim @t extent "5"
     trl.tensor @a ["t"] : tensor<f32>
@@ -117,7 +117,7 @@ TEST_CASE("errors name the points involved") {
     trl.output report "a" (t = "0 : 5") {
       %0 = trl.read @a["t"] : tensor<f32>
       trl.yield %0 : tensor<f32>
-    })trl") == "E0912: 'b[5]' is read by 'a[4]', and no equation defines it");
+    })trl") == "E0912: `b[5]` is read by `a[4]`, and no equation defines it");
   CHECK(failure(R"trl(
     trl.tensor @a ["t"] : tensor<f32>
     trl.equation (t = "0 : 5") defines @a["t"] {
@@ -131,7 +131,7 @@ TEST_CASE("errors name the points involved") {
     trl.output report "a" () {
       %0 = trl.read @a["4"] : tensor<f32>
       trl.yield %0 : tensor<f32>
-    })trl") == "E0911: two equations define 'a[4]'");
+    })trl") == "E0911: two equations define `a[4]`");
   CHECK(failure(R"trl(
     trl.tensor @a ["t"] : tensor<f32>
     trl.equation (t = "0 : 9") defines @a["t"] {
@@ -142,7 +142,7 @@ TEST_CASE("errors name the points involved") {
       %j = trl.constant dense<7> : tensor<i32>
       %0 = trl.read @a[checked "0 : 5"] (%j : tensor<i32>) : tensor<f32>
       trl.yield %0 : tensor<f32>
-    })trl") == "E0914: index 7 of 'a', position 0, is not in 0:5");
+    })trl") == "E0914: index 7 of `a`, position 0, is not in 0:5");
 }
 
 TEST_CASE("the stop of a dim depends on its outer dims") {
@@ -189,13 +189,13 @@ TEST_CASE("a stop that needs itself, or dims that are not at hand") {
       %0 = trl.index "end(t)" : tensor<i32>
       trl.yield %0 : tensor<i32>
     })trl") ==
-        "E0910: 'end(t)[2]' depends on itself: end(t)[2] -> stop[2, 0] -> "
+        "E0910: `end(t)[2]` depends on itself: end(t)[2] -> stop[2, 0] -> "
         "end(t)[2]");
   CHECK(failure(dims + R"trl(
     trl.output report "n" (t = "0 : end(t)", b = "0 : 3") {
       %0 = trl.index "t" : tensor<i32>
       trl.yield %0 : tensor<i32>
-    })trl") == "E0901: 'b' is no dim, binder or integer arg here");
+    })trl") == "E0901: `b` is no dim, binder or integer arg here");
 }
 
 TEST_CASE("only the chosen branch is evaluated") {
@@ -248,7 +248,7 @@ TEST_CASE("arguments, inputs and reports") {
     x.mutableData<float>()[k] = k + 0.5f;
   options.inputs["x"] = x;
   CHECK(failure(text, options) ==
-        "E0905: input 'x' needs f32[2, 2], but its file holds f32[3, 2]");
+        "E0905: input `x` needs f32[2, 2], but its file holds f32[3, 2]");
   options.args["n"] = "3";
   auto result = run(text, options);
   std::string table;
@@ -259,10 +259,10 @@ TEST_CASE("arguments, inputs and reports") {
                  "1  1.5       \n"
                  "2  2.5       \n");
   options.args["n"] = "3.5";
-  CHECK(failure(text, options) == "E0903: '3.5' is no i32, which arg 'n' is");
+  CHECK(failure(text, options) == "E0903: `3.5` is no i32, which arg `n` is");
   options.args.clear();
   options.args["m"] = "1";
-  CHECK(failure(text, options) == "E0903: the program has no arg 'm'");
+  CHECK(failure(text, options) == "E0903: the program has no arg `m`");
 }
 
 /// Runs a region that yields one value and gives its elements.

@@ -10,6 +10,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "timerl/Autodiff/Passes.h"
 #include "timerl/Poly/Definitions.h"
+#include "timerl/Interpreter/Passes.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   timerl::autodiff::registerPasses();
   timerl::poly::registerPolyPasses();
+  timerl::interp::registerPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }
