@@ -86,6 +86,7 @@ ExprPtr Parser::parseBlock() {
     if (accept(Tok::Semicolon))
       continue;
     openBrackets = 0;
+    uint32_t start = position;
     statementBegin = current().span.begin;
     StatementPtr statement;
     if (at(Tok::RBrace) || at(Tok::EndOfFile)) {
@@ -130,6 +131,8 @@ ExprPtr Parser::parseBlock() {
         return errorExpr(begin);
       recovered = true;
       block->value = nullptr;
+      if (position == start && !at(Tok::RBrace))
+        advance(); // What could not start a statement can't start the next.
       continue;
     }
     if (statement) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "timerl/Pipeline/Pipeline.h"
+#include "MlirDiagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -22,70 +23,19 @@ std::vector<std::string> timerl::stageNames() {
   return {"ast", "trl", "trl-grad"};
 }
 
-/// The innermost place in the source, and the calls around it as notes.
-static SourceSpan spanOf(mlir::Location loc, const SourceManager &sources,
-                         llvm::SmallVectorImpl<SourceSpan> &calls) {
-  if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(loc)) {
-    SourceSpan span = spanOf(call.getCallee(), sources, calls);
-    calls.push_back(spanOf(call.getCaller(), sources, calls));
-    return span;
-  }
-  auto range = mlir::dyn_cast<mlir::FileLineColRange>(loc);
-  uint32_t file = range ? sources.find(range.getFilename()) : UINT32_MAX;
-  if (file == UINT32_MAX)
-    return SourceSpan();
-  return {file,
-          sources.offset(file, {range.getStartLine(), range.getStartColumn()}),
-          sources.offset(file, {range.getEndLine(), range.getEndColumn()})};
-}
-
-/// Runs passes; what they emit becomes diagnostics of the program. Their errors
-/// begin with a code, `E0703: ...`; a note may be a `help: ...`.
-static bool runPasses(mlir::ModuleOp module,
-                      llvm::function_ref<void(mlir::PassManager &)> add,
-                      const SourceManager &sources,
-                      DiagnosticEngine &diagnostics) {
-  mlir::ScopedDiagnosticHandler handler(
-      module.getContext(), [&](mlir::Diagnostic &given) {
-        std::string message = given.str(), code;
-        if (llvm::StringRef(message).size() > 6 && message[0] == 'E' &&
-            message[5] == ':') {
-          code = message.substr(0, 5);
-          message = message.substr(7);
-        }
-        llvm::SmallVector<SourceSpan> calls;
-        SourceSpan span = spanOf(given.getLocation(), sources, calls);
-        Diagnostic diagnostic;
-        diagnostic.code = code;
-        diagnostic.message = message;
-        diagnostic.span = span;
-        if (given.getSeverity() == mlir::DiagnosticSeverity::Warning)
-          diagnostic.severity = Severity::Warning;
-        if (given.getSeverity() == mlir::DiagnosticSeverity::Remark)
-          diagnostic.severity = Severity::Remark;
-        for (SourceSpan call : calls)
-          diagnostic.note(call, "called here");
-        for (mlir::Diagnostic &note : given.getNotes()) {
-          std::string text = note.str();
-          if (llvm::StringRef help = text; help.consume_front("help: ")) {
-            diagnostic.suggest(help.str());
-            continue;
-          }
-          llvm::SmallVector<SourceSpan> ignored;
-          SourceSpan place = spanOf(note.getLocation(), sources, ignored);
-          diagnostic.note(place, std::move(text));
-        }
-        diagnostics.add(std::move(diagnostic));
-        return mlir::success();
-      });
-  module.getContext()->printOpOnDiagnostic(false);
-  mlir::PassManager passes(module.getContext());
-  add(passes);
-  if (mlir::succeeded(passes.run(module)))
+/// Runs one pass; false after an error, which is reported.
+static bool runPass(mlir::ModuleOp module, std::unique_ptr<mlir::Pass> pass,
+                    const SourceManager &sources,
+                    DiagnosticEngine &diagnostics) {
+  DiagnosticBridge bridge(*module.getContext(), sources, diagnostics);
+  std::string name = pass->getArgument().str();
+  mlir::PassManager manager(module.getContext());
+  manager.addPass(std::move(pass));
+  if (mlir::succeeded(manager.run(module)))
     return true;
   if (!diagnostics.hasErrors())
     diagnostics.error("E0001", SourceSpan(),
-                      "the compiler failed without saying why");
+                      "the pass `" + name + "` failed without saying why");
   return false;
 }
 
@@ -135,26 +85,20 @@ std::string timerl::runPipeline(const Invocation &invocation,
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module =
       elaborate(context, program, sources, {invocation.defines}, diagnostics);
-  auto prove = [](mlir::PassManager &passes) {
-    passes.addPass(poly::createProveDefinitionsPass());
-  };
-  if (!module || !runPasses(*module, prove, sources, diagnostics))
+  if (!module || !runPass(*module, poly::createProveDefinitionsPass(), sources,
+                          diagnostics))
     return text;
-  if (invocation.emit == "trl")
-    module->print(os);
-  if (invocation.interpret)
+  if (invocation.interpret) {
     interpretModule(*module, invocation, sources, diagnostics, os);
-  if (invocation.interpret || invocation.emit == "trl")
     return text;
-
-  if (!runPasses(
-          *module,
-          [](mlir::PassManager &passes) {
-            passes.addPass(autodiff::createTrlGradPass());
-          },
-          sources, diagnostics))
-    return text;
-  if (invocation.emit == "trl-grad")
+  }
+  if (invocation.emit == "trl") {
     module->print(os);
+    return text;
+  }
+
+  if (!runPass(*module, autodiff::createTrlGradPass(), sources, diagnostics))
+    return text;
+  module->print(os); // `trl-grad`, the last stage so far.
   return text;
 }

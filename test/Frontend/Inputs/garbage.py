@@ -15,6 +15,7 @@ texts = {
     "letters": "".join(chr(random.randrange(32, 0x2FF)) for _ in range(mega // 2)),
     "sum": "x = 1" + "+1" * (mega // 2),
     "digits": "x = " + "9" * mega,
+    "stuck": "x = {\n  $\n}",
     "blocks": "x = " + "{ y[ 1\n" * (mega // 8),
     "statements": "x = ;" * (mega // 5),
 }
