@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proof.h"
+#include "timerl/Poly/Ranges.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 
 using namespace mlir;
 using namespace timerl;
@@ -14,6 +16,15 @@ using namespace timerl::poly;
 
 /// Some two seconds of isl.
 static constexpr uint64_t maxOperations = 20'000'000;
+
+static void reportUnknownRange(Proof &proof, trl::ReadOp read) {
+  std::string tensor = proof.naming.tensor(read.getSource());
+  proof
+      .error("E0405", read.getLoc(),
+             "nothing is known of the range of this index of `" + tensor + "`")
+      .help = "state it, as in `" + tensor +
+              "[j in lo:hi]`; it is then checked as the program runs";
+}
 
 std::vector<ProofError> poly::proveDefinitions(ModuleOp module) {
   IslContext context;
@@ -28,12 +39,17 @@ std::vector<ProofError> poly::proveDefinitions(ModuleOp module) {
                               "work whether ") +
                       what + " (" + context.message() + ")");
   };
+  std::vector<Operation *> unknown = deriveIndexRanges(module);
   Program program(context, module);
   Proof proof(program);
   checkDims(proof);
   // With an empty dim, everything else would be true or absurd.
   if (!proof.errors.empty())
     return std::move(proof.errors);
+  std::set<const void *> places; // The leaves of a record are read at one.
+  for (Operation *op : unknown)
+    if (places.insert(op->getLoc().getAsOpaquePointer()).second)
+      reportUnknownRange(proof, cast<trl::ReadOp>(op));
   limited(proof, "every range is in order", checkRanges);
   limited(proof, "no point is defined twice", checkDefinedOnce);
   limited(proof, "every point that is read is defined", checkReads);
