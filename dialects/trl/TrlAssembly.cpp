@@ -62,23 +62,39 @@ static void printRangeString(OpAsmPrinter &printer, ExprAttr lo, ExprAttr hi) {
   printer << '"' << lo.getText() << " : " << hi.getText() << '"';
 }
 
+/// `t = "0 : 500"`.
+static ParseResult parseOneIterator(OpAsmParser &parser,
+                                    SmallVectorImpl<Attribute> &iterators) {
+  std::string name;
+  ExprAttr lo, hi;
+  // A primed binder is no MLIR keyword; it is quoted.
+  if (failed(parser.parseOptionalString(&name)))
+    if (parser.parseKeywordOrString(&name))
+      return failure();
+  if (parser.parseEqual() || parseRangeString(parser, lo, hi))
+    return failure();
+  iterators.push_back(IterAttr::get(
+      parser.getContext(), StringAttr::get(parser.getContext(), name), lo, hi));
+  return success();
+}
+ParseResult trl::parseIterator(OpAsmParser &parser, ArrayAttr &attr) {
+  SmallVector<Attribute> iterators;
+  if (parseOneIterator(parser, iterators))
+    return failure();
+  attr = ArrayAttr::get(parser.getContext(), iterators);
+  return success();
+}
+void trl::printIterator(OpAsmPrinter &printer, IterAttr iterator) {
+  printer.printKeywordOrString(iterator.getName());
+  printer << " = ";
+  printRangeString(printer, iterator.getLo(), iterator.getHi());
+}
+
 ParseResult trl::parseIterators(OpAsmParser &parser, ArrayAttr &attr) {
   SmallVector<Attribute> iterators;
-  auto one = [&]() -> ParseResult {
-    std::string name;
-    ExprAttr lo, hi;
-    // A primed binder is no MLIR keyword; it is quoted.
-    if (failed(parser.parseOptionalString(&name)))
-      if (parser.parseKeywordOrString(&name))
-        return failure();
-    if (parser.parseEqual() || parseRangeString(parser, lo, hi))
-      return failure();
-    iterators.push_back(
-        IterAttr::get(parser.getContext(),
-                      StringAttr::get(parser.getContext(), name), lo, hi));
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, one))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&] {
+        return parseOneIterator(parser, iterators);
+      }))
     return failure();
   attr = ArrayAttr::get(parser.getContext(), iterators);
   return success();
@@ -86,11 +102,8 @@ ParseResult trl::parseIterators(OpAsmParser &parser, ArrayAttr &attr) {
 void trl::printIterators(OpAsmPrinter &printer, Operation *, ArrayAttr attr) {
   printer << '(';
   llvm::interleaveComma(
-      attr.getAsRange<IterAttr>(), printer, [&](IterAttr iterator) {
-        printer.printKeywordOrString(iterator.getName());
-        printer << " = ";
-        printRangeString(printer, iterator.getLo(), iterator.getHi());
-      });
+      attr.getAsRange<IterAttr>(), printer,
+      [&](IterAttr iterator) { printIterator(printer, iterator); });
   printer << ')';
 }
 

@@ -19,6 +19,10 @@ namespace timerl::trl {
 mlir::ParseResult parseExprText(mlir::OpAsmParser &parser, ExprAttr &attr);
 void printExprText(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                    ExprAttr attr);
+/// One iterator without parentheses, `t = "0 : 500"`, as an array of one.
+mlir::ParseResult parseIterator(mlir::OpAsmParser &parser,
+                                mlir::ArrayAttr &attr);
+void printIterator(mlir::OpAsmPrinter &printer, IterAttr iterator);
 mlir::ParseResult parseIterators(mlir::OpAsmParser &parser,
                                  mlir::ArrayAttr &attr);
 void printIterators(mlir::OpAsmPrinter &printer, mlir::Operation *op,

@@ -134,9 +134,8 @@ def Trl_OutputOp : Trl_Op<"output", [HasParent<"::mlir::ModuleOp">, SingleBlock]
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 
-def Trl_YieldOp : Trl_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["EquationOp", "OutputOp", "IfOp", "CaseOp", "ReduceOverOp"]>]> {
-  let summary = "The values of the enclosing region";
+def Trl_YieldOp : Trl_Op<"yield", [Pure, Terminator]> {
+  let summary = "The values of the enclosing region, here and in later dialects";
   let arguments = (ins Variadic<Trl_Tensor>:$values);
   let assemblyFormat = "$values `:` type($values) attr-dict";
 }

@@ -8,15 +8,16 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "sched/SchedDialect.h"
 #include "timerl/Autodiff/Passes.h"
-#include "timerl/Poly/Definitions.h"
 #include "timerl/Interpreter/Passes.h"
+#include "timerl/Poly/Definitions.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<timerl::trl::TrlDialect>();
+  registry.insert<timerl::trl::TrlDialect, timerl::sched::SchedDialect>();
   mlir::registerAllPasses();
   timerl::autodiff::registerPasses();
   timerl::poly::registerPolyPasses();
