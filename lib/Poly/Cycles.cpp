@@ -19,14 +19,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proof.h"
-#include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include <functional>
+#include <deque>
 #include <isl/ilp.h>
 #include <isl/point.h>
 #include <isl/schedule.h>
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -73,7 +72,7 @@ private:
   Proof &proof;
   const Program &program;
   static constexpr unsigned maxDepth = 12;
-  static constexpr unsigned maxSteps = 4000;
+  static constexpr unsigned fewSteps = 500, manySteps = 20000;
 
   //===--------------------------------------------------------------------===//
   // The graph
@@ -319,11 +318,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   void resolve(ArrayRef<unsigned> component, ArrayRef<Dependence> inside) {
-    if (search(component, inside, maxSteps / 8))
+    if (search(component, inside, fewSteps))
       return;
     if (hasSchedule(component, inside))
       return;
-    if (search(component, inside, maxSteps))
+    if (search(component, inside, manySteps))
       return;
     const Statement &first = program.statements()[component.front()];
     SmallVector<std::string> names;
@@ -411,12 +410,80 @@ private:
     return Map(isl_map_project_out_all_params(map.release()));
   }
 
+  /// A dependence taken, and the instance it leads to.
+  using Step = std::pair<const Dependence *, Instance>;
+  /// The dependences of each statement, without parameters.
+  using Edges =
+      llvm::DenseMap<unsigned, SmallVector<std::pair<const Dependence *, Map>>>;
+
+  /// What an instance needs; `complete` becomes false when that is too much.
+  std::vector<Step> successors(const Edges &edges, const Instance &instance,
+                               bool &complete) const {
+    std::vector<Step> result;
+    auto found = edges.find(instance.first);
+    if (found == edges.end())
+      return result;
+    for (auto &[dependence, map] : found->second) {
+      Map from(map);
+      for (auto [k, value] : llvm::enumerate(instance.second))
+        from =
+            Map(isl_map_fix_val(from.release(), isl_dim_in, k,
+                                isl_val_int_from_si(program.context(), value)));
+      constexpr unsigned maxBranches = 64;
+      for (SmallVector<int64_t> &point :
+           points(rangeOf(from), maxBranches, complete))
+        result.emplace_back(dependence, Instance(dependence->writer, point));
+    }
+    return result;
+  }
+
+  /// A shortest cycle through one of the first members of a cycle, as found
+  /// breadth-first: the clearest witness.
+  std::vector<std::pair<Instance, const Dependence *>>
+  shortestCycle(const Edges &edges, ArrayRef<Instance> members) const {
+    constexpr unsigned maxStarts = 4, maxVisits = 2000;
+    std::vector<std::pair<Instance, const Dependence *>> best;
+    bool ignored = true;
+    for (const Instance &start : members.take_front(maxStarts)) {
+      std::map<Instance, std::pair<Instance, const Dependence *>> origin;
+      std::deque<Instance> queue{start};
+      for (unsigned visits = 0;
+           !queue.empty() && visits < maxVisits && !origin.count(start);
+           ++visits) {
+        Instance instance = std::move(queue.front());
+        queue.pop_front();
+        for (auto &[dependence, target] : successors(edges, instance, ignored))
+          if (origin.try_emplace(target, instance, dependence).second)
+            queue.push_back(target);
+      }
+      if (!origin.count(start))
+        continue;
+      std::vector<std::pair<Instance, const Dependence *>> cycle;
+      Instance at = start;
+      do {
+        cycle.push_back(origin.at(at));
+        at = cycle.back().first;
+      } while (at != start);
+      std::reverse(cycle.begin(), cycle.end());
+      if (best.empty() || cycle.size() < best.size())
+        best = std::move(cycle);
+    }
+    if (!best.empty())
+      return best;
+    for (auto [k, member] : llvm::enumerate(members)) // As it was found.
+      for (auto &[dependence, target] : successors(edges, member, ignored))
+        if (target == members[(k + 1) % members.size()]) {
+          best.emplace_back(member, dependence);
+          break;
+        }
+    return best;
+  }
+
   /// Depth-first search for a cycle among concrete instances; reports it. True
   /// when a cycle was found, or when all instances were seen and there is none.
   bool search(ArrayRef<unsigned> component, ArrayRef<Dependence> inside,
               unsigned maxSteps) {
-    llvm::DenseMap<unsigned, SmallVector<std::pair<const Dependence *, Map>>>
-        out;
+    Edges out;
     bool parametric = false;
     for (const Dependence &dependence : inside) {
       parametric |= !program.parameters().empty();
@@ -428,25 +495,13 @@ private:
     unsigned steps = 0;
     struct Frame {
       Instance instance;
-      std::vector<std::pair<const Dependence *, Instance>> next;
+      std::vector<Step> next;
       size_t taken = 0;
     };
     std::vector<Frame> path;
     std::set<Instance> onPath;
     auto open = [&](const Instance &instance) {
-      Frame frame{instance, {}, 0};
-      for (auto &[dependence, map] : out[instance.first]) {
-        Map from(map);
-        for (auto [k, value] : llvm::enumerate(instance.second))
-          from = Map(
-              isl_map_fix_val(from.release(), isl_dim_in, k,
-                              isl_val_int_from_si(program.context(), value)));
-        bool all = true;
-        for (SmallVector<int64_t> &point : points(rangeOf(from), 64, all))
-          frame.next.emplace_back(dependence,
-                                  Instance(dependence->writer, point));
-        complete &= all;
-      }
+      Frame frame{instance, successors(out, instance, complete), 0};
       ++steps;
       onPath.insert(instance);
       path.push_back(std::move(frame));
@@ -455,7 +510,7 @@ private:
       for (auto &[dependence, map] : out[statement]) {
         bool all = true;
         for (SmallVector<int64_t> &point :
-             points(domainOf(map), maxSteps / 4, all)) {
+             points(domainOf(map), maxSteps, all)) {
           Instance root(statement, point);
           if (finished.count(root))
             continue;
@@ -470,14 +525,14 @@ private:
               path.pop_back();
               continue;
             }
-            auto [edge, target] = frame.next[frame.taken++];
+            Instance target = frame.next[frame.taken++].second;
             if (onPath.count(target)) {
               auto start = llvm::find_if(
                   path, [&](const Frame &f) { return f.instance == target; });
-              std::vector<std::pair<Instance, const Dependence *>> cycle;
+              std::vector<Instance> members;
               for (auto it = start; it != path.end(); ++it)
-                cycle.emplace_back(it->instance, it->next[it->taken - 1].first);
-              report(cycle);
+                members.push_back(it->instance);
+              report(shortestCycle(out, members));
               return true;
             }
             if (!finished.count(target))
@@ -526,10 +581,19 @@ private:
     const Statement &statement =
         program.statements()[cycle.front().first.first];
     SmallVector<std::string> chain;
-    for (auto &[instance, dependence] : cycle)
-      chain.push_back(
-          proof.naming.subject(program.statements()[instance.first]));
-    chain.push_back(chain.front());
+    for (auto &[instance, dependence] : cycle) {
+      std::string name =
+          proof.naming.subject(program.statements()[instance.first]);
+      if (chain.empty() || chain.back() != name)
+        chain.push_back(name);
+    }
+    if (chain.size() == 1 || chain.back() != chain.front())
+      chain.push_back(chain.front());
+    constexpr unsigned maxChain = 12;
+    if (chain.size() > maxChain) {
+      chain.erase(chain.begin() + maxChain / 2, chain.end() - maxChain / 2);
+      chain.insert(chain.begin() + maxChain / 2, "...");
+    }
     std::string at = describe(statement.dims(), cycle.front().first.second);
     auto &error = proof.error(
         "E0403", statement.op->getLoc(),
@@ -545,12 +609,16 @@ private:
                                      " more steps");
         break;
       }
-      bool stop = dependence->access->kind == Access::Kind::Stop;
+      Access::Kind kind = dependence->access->kind;
+      const char *verb = kind == Access::Kind::Stop
+                             ? " is evaluated or not depending on "
+                         : kind == Access::Kind::Gradient ? " differentiates "
+                                                          : " reads ";
       error.notes.emplace_back(
           dependence->access->op->getLoc(),
           proof.naming.instance(program.statements()[instance.first],
                                 instance.second) +
-              (stop ? " is evaluated or not depending on " : " reads ") +
+              verb +
               proof.naming.instance(program.statements()[target.first],
                                     target.second) +
               " here");

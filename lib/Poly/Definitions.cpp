@@ -311,9 +311,18 @@ private:
         contradictoryStops(program, *access.scope, access.source, missing);
     if (contradictory)
       missing = missing - contradictory;
-    return Map(isl_map_intersect_params(
+    missing = Map(isl_map_intersect_params(
         missing.release(),
         program.renameStops(program.assumptions()).release()));
+    // Which length the other side had is no part of the message.
+    for (auto [variable, dim] : program.stops()) {
+      int position = isl_map_find_dim_by_name(
+          missing.get(), isl_dim_param, escapeName(variable + "'").c_str());
+      if (position >= 0)
+        missing = Map(
+            isl_map_project_out(missing.release(), isl_dim_param, position, 1));
+    }
+    return missing;
   }
 
   void report(const Statement &statement, const Access &access,

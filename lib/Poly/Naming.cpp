@@ -36,7 +36,7 @@ std::string Naming::tensor(StringRef symbol) const {
   if (last.empty())
     return name.str();
   if (last == "until")
-    return ("until of " + path.rsplit('$').second).str();
+    return ("until of " + path.substr(path.rfind('$') + 1)).str();
   if (path == "hidden")
     return "a value";
   return last.str();
@@ -140,8 +140,7 @@ std::optional<Witness> poly::findWitness(const Scope &scope,
     int position = isl_set_find_dim_by_name(failing.get(), isl_dim_param,
                                             escapeName(name).c_str());
     Set others(isl_set_eliminate(failing.copy(), isl_dim_param, position, 1));
-    if (!isEqual(others & scope.points, failing & scope.points) &&
-        !StringRef(name).ends_with("'"))
+    if (!isEqual(others & scope.points, failing & scope.points))
       witness.parameters.emplace_back(name, value);
   }
   return witness;
