@@ -114,6 +114,24 @@ private:
   };
   std::vector<Pending> stack;
 
+  /// Whether point k of a dim that may stop is executed: k < end(dim), which
+  /// is known once the stop is known not to lie before k. That is why points
+  /// of the dim can be evaluated before its end is known.
+  std::optional<bool> isBeforeStop(const IndexExpr &end,
+                                   llvm::ArrayRef<int64_t> environment,
+                                   int64_t k);
+  /// k < bound.
+  std::optional<bool> isBelow(const IndexExpr &bound,
+                              llvm::ArrayRef<int64_t> environment, int64_t k);
+  /// sum == 0 or sum >= 0 where a stop is a term of the sum; none when there
+  /// is no such term (`applies` is false then) or the answer is not known yet.
+  std::optional<bool> compareStop(Expr::Kind kind, const IndexExpr &sum,
+                                  llvm::ArrayRef<int64_t> environment,
+                                  bool &applies);
+  PointRef stopRef(const IndexExpr &end, llvm::ArrayRef<int64_t> environment);
+  /// Moves on over points of the dim that are known; notes the first unknown
+  /// one as missing when `wanted` lies behind it.
+  void advanceStop(PointRef ref, int64_t wanted);
   void beginAttempt();
   void miss(PointRef ref);
   /// Evaluates everything on the stack above its lowest `base` entries.
