@@ -94,6 +94,13 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.add_option("--error-format", errorFormat,
                  "how errors are printed: text, json")
       ->check(CLI::IsMember({"text", "json"}));
+  bool writeDependencies = false;
+  app.add_flag("--MD", writeDependencies,
+               "(-MD) also write a rule for make: what the output depends on");
+  app.add_option("--MF", invocation.dependencyFile,
+                 "(-MF) where the rule goes; OUTPUT.d otherwise");
+  app.add_option("--MT", invocation.dependencyTarget,
+                 "(-MT) the target of the rule; OUTPUT otherwise");
   app.add_option("--explain", invocation.explain,
                  "CODE: explain an error, with an example and its fix");
   app.add_flag("--interpret", invocation.interpret,
@@ -123,7 +130,13 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.add_flag("--double", invocation.doublePrecision,
                "compute what is declared f32 in f64 (with --interpret)");
   try {
-    app.parse(argc, argv);
+    // CLI11 knows one letter after one dash; compilers' own habits differ.
+    std::vector<std::string> words(std::reverse_iterator(argv + argc),
+                                   std::reverse_iterator(argv + 1));
+    for (std::string &word : words)
+      if (word == "-MD" || word == "-MF" || word == "-MT")
+        word.insert(0, "-");
+    app.parse(std::move(words));
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
       exitCode = app.exit(error);
@@ -177,6 +190,17 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   if (app.count("--check") && (app.count("--record") || app.count("--save")))
     return usage("`--check` makes no run that `--record` or `--save` could "
                  "write");
+  if (!writeDependencies && (app.count("--MF") || app.count("--MT")))
+    return usage("`-MF` and `-MT` go with `-MD`");
+  if (writeDependencies) {
+    bool toFile = !invocation.output.empty() && invocation.output != "-";
+    if (!toFile && (!app.count("--MF") || !app.count("--MT")))
+      return usage("`-MD` needs `-o`, or both `-MF` and `-MT`");
+    if (invocation.dependencyTarget.empty())
+      invocation.dependencyTarget = invocation.output;
+    if (invocation.dependencyFile.empty())
+      invocation.dependencyFile = invocation.output + ".d";
+  }
   invocation.forced = checkMode == "forced";
   if (!splitPairs(defines, "-D", true, invocation.defines) ||
       !splitPairs(sets, "--set", false, invocation.argValues) ||

@@ -7,12 +7,12 @@
 
 #include "timerl/Driver/Driver.h"
 #include "CommandLine.h"
+#include "CrashReport.h"
+#include "DependencyFile.h"
 #include "OutputFile.h"
 #include "timerl/Frontend/ErrorPages.h"
 #include "timerl/Pipeline/Pipeline.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
-#include <unistd.h>
 
 using namespace timerl;
 
@@ -39,44 +39,47 @@ static int explain(const std::string &code) {
   return exitUsage;
 }
 
-static int compile(const Invocation &invocation) {
-  SourceManager sources;
+/// Writes a file whole; a failure is an error of the run.
+static void writeOrReport(const std::string &path, llvm::StringRef text,
+                          DiagnosticEngine &diagnostics) {
+  if (llvm::Error failed = writeWhole(path, text))
+    diagnostics.error(
+        "E0604", SourceSpan(),
+        "can't write " +
+            (path == "-" ? "to standard output" : "`" + path + "`") + ": " +
+            llvm::toString(std::move(failed)));
+}
+
+static int compile(const Invocation &invocation, SourceManager &sources) {
   DiagnosticEngine diagnostics(sources);
   std::string text = runPipeline(invocation, sources, diagnostics);
-  if (!diagnostics.hasErrors()) {
-    std::string path = invocation.output.empty() ? "-" : invocation.output;
-    if (llvm::Error failed = writeWhole(path, text))
-      diagnostics.error(
-          "E0604", SourceSpan(),
-          "can't write " +
-              (path == "-" ? "to standard output" : "`" + path + "`") + ": " +
-              llvm::toString(std::move(failed)));
-  }
+  if (!diagnostics.hasErrors())
+    writeOrReport(invocation.output.empty() ? "-" : invocation.output, text,
+                  diagnostics);
+  if (!diagnostics.hasErrors() && !invocation.dependencyFile.empty())
+    writeOrReport(invocation.dependencyFile,
+                  dependencyRule(invocation.dependencyTarget, sources),
+                  diagnostics);
   if (invocation.jsonErrors)
     diagnostics.printJson(llvm::errs());
   else
     diagnostics.printText(llvm::errs(), invocation.color);
+  for (const Diagnostic &diagnostic : diagnostics.diagnostics())
+    if (diagnostic.code == "E0001") {
+      reportInternalError();
+      return exitInternal;
+    }
   return diagnostics.hasErrors() ? exitProgramError : exitSuccess;
 }
 
-/// Runs in a signal handler, before LLVM's own that prints the stack.
-static void reportCrash(void *) {
-  static constexpr char message[] =
-      "timerlc: internal error: this is a defect of the compiler, not of the "
-      "program; please report it with the program\n";
-  [[maybe_unused]] auto written =
-      ::write(STDERR_FILENO, message, sizeof(message) - 1);
-  ::_exit(exitInternal);
-}
-
 int timerl::runDriver(int argc, const char *const *argv) {
-  llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
-  llvm::sys::AddSignalHandler(reportCrash, nullptr);
+  SourceManager sources;
+  installCrashHandler(argc, argv, sources);
   int exitCode = exitSuccess;
   std::optional<Invocation> invocation = parseCommandLine(argc, argv, exitCode);
   if (!invocation)
     return exitCode;
   if (!invocation->explain.empty())
     return explain(invocation->explain);
-  return compile(*invocation);
+  return compile(*invocation, sources);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Casting.h"
@@ -73,6 +74,12 @@ static unsigned statementHeight(const Statement &statement) {
   return height;
 }
 
+/// `a = e`, which is how other languages write a record's field.
+static bool isBareEquation(const std::unique_ptr<Statement> &statement) {
+  const auto *equation = llvm::dyn_cast<EquationStatement>(statement.get());
+  return equation && !equation->targets.front().hasBrackets;
+}
+
 ExprPtr Parser::parseBlock() {
   llvm::SaveAndRestore<bool> separateLines(newlineEnds, true);
   llvm::SaveAndRestore<bool> signsStartLines(inBlock, true);
@@ -94,7 +101,10 @@ ExprPtr Parser::parseBlock() {
         block->value = errorExpr(current().span);
       else if (at(Tok::RBrace))
         error("E0116", current().span, "this block has no value")
-            .suggest("end it with an expression, which is its value")
+            .suggest(!block->statements.empty() &&
+                             llvm::all_of(block->statements, isBareEquation)
+                         ? "a record's fields are written `name: value`"
+                         : "end it with an expression, which is its value")
             .note(begin, "the block starts here");
       else
         close(opener, Tok::RBrace, "an expression, the block's value, or ");

@@ -115,7 +115,21 @@ bool Parser::lineEnded() const {
                          bracketStep(current().kind) >= 0);
 }
 
+void Parser::returnToEquation() {
+  if (!at(Tok::Assign))
+    return;
+  uint32_t first = position;
+  while (first > 0 && !lexed.tokens[first].lineStart)
+    --first;
+  const Token &token = lexed.tokens[first];
+  if (token.kind == Tok::Name && token.span.begin > statementBegin &&
+      indentation(token) <= topIndentation)
+    position = first;
+}
+
 Diagnostic &Parser::expected(std::string what, llvm::StringRef code) {
+  if (!panicking)
+    returnToEquation();
   // What is missing is missed where the line ends, not on the next one.
   if (lineEnded()) {
     SourceSpan last = previousSpan();
@@ -184,8 +198,12 @@ void Parser::expectStatementEnd() {
   const Token &token = current();
   switch (token.kind) {
   case Tok::Assign:
-    expected("the end of the statement", "E0121")
-        .suggest("to compare, write `==`");
+    returnToEquation();
+    if (lineEnded())
+      expected("an expression", "E0107");
+    else
+      expected("the end of the statement", "E0121")
+          .suggest("to compare, write `==`");
     return;
   case Tok::RParen:
   case Tok::RBracket:
@@ -199,6 +217,12 @@ void Parser::expectStatementEnd() {
         .suggest("a choice is written `if CONDITION then A else B`");
     return;
   case Tok::Name:
+    if (text(token) == "where" || text(token) == "unless") {
+      expected("the end of the statement")
+          .suggest("a guard is written `when CONDITION`");
+      return;
+    }
+    [[fallthrough]];
   case Tok::Int:
   case Tok::Float:
   case Tok::LParen:

@@ -120,6 +120,9 @@ private:
   /// Whether what came before the current token is over: at the end of the
   /// file, or where a line starts that is the next statement.
   bool lineEnded() const;
+  /// At the `=` of an equation that starts a line of its own: the statement
+  /// before it is what is incomplete, so goes back to the equation's start.
+  void returnToEquation();
   /// "expected WHAT, found ..." at the current token, or at the end of the last
   /// one when a line or the file ended too early.
   Diagnostic &expected(std::string what, llvm::StringRef code = "E0108");

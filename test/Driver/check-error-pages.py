@@ -1,12 +1,13 @@
 """Compiles the examples of the error pages: the first block of each must give
-the page's own code and no other, the second must not give it."""
+the page's own code and no other, the second must not give it. The compiler's
+sources and the pages must know the same codes."""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-compiler, pages = sys.argv[1], pathlib.Path(sys.argv[2])
+compiler, pages, sources = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 
 
 def codes(program):
@@ -39,5 +40,11 @@ for page in sorted(pages.glob("E*.md")):
         failures.append(f"{page.name}: the example gives {sorted(codes(blocks[0])) or 'no error'}")
     if code in codes(blocks[1]):
         failures.append(f"{page.name}: the fix still gives {code}")
+used = set()
+for source in sources.rglob("*.cpp"):
+    used |= set(re.findall(r'"(E\d{4})', source.read_text()))
+known = {page.stem for page in pages.glob("E*.md")}
+failures += [f"{code} has no page" for code in sorted(used - known)]
+failures += [f"{code} has a page, but nothing reports it" for code in sorted(known - used)]
 print("\n".join(failures) or f"{checked} pages hold")
 sys.exit(bool(failures) or checked == 0)

@@ -24,6 +24,8 @@ struct Invocation {
   std::vector<std::string> includePaths;                    ///< -I
   bool color = false;
   bool jsonErrors = false;
+  /// -MD: where the rule for make goes (empty: nowhere), and its target.
+  std::string dependencyFile, dependencyTarget;
   std::string explain; ///< the error code to explain
 
   bool interpret = false;
