@@ -10,6 +10,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "sched/SchedDialect.h"
 #include "timerl/Autodiff/Passes.h"
+#include "timerl/Check/Check.h"
 #include "timerl/Interpreter/Passes.h"
 #include "timerl/Poly/Definitions.h"
 #include "trl/TrlDialect.h"
@@ -21,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   timerl::autodiff::registerPasses();
   timerl::poly::registerPolyPasses();
+  timerl::check::registerPasses();
   timerl::interp::registerPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));

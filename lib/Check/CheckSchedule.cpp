@@ -1,0 +1,375 @@
+//===- CheckSchedule.cpp - Every read finds its value ---------------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Accesses.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "timerl/Check/Check.h"
+#include "timerl/Poly/Convert.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+
+using namespace mlir;
+using namespace timerl;
+using namespace timerl::check;
+using namespace timerl::poly;
+using timerl::check::Access;
+
+namespace {
+
+/// Whether one place comes before another: for certain, or in some order of the
+/// iterations of parallel loops.
+enum class Order { Must, May };
+
+/// Per tensor: about a second.
+constexpr uint64_t maxOperations = 10'000'000;
+
+class Checker {
+public:
+  explicit Checker(sched::ProgramOp program)
+      : program(program), accesses(program) {
+    for (auto buffer : program.getOps<sched::BufferOp>())
+      buffers[buffer.getTensor()] = buffer;
+  }
+
+  /// True when nothing wrong was found; else errors were emitted.
+  bool run();
+  /// Whether all was looked at.
+  bool isComplete() const { return complete; }
+
+private:
+  /// An access whose variables have a prefix of their own, so that several fit
+  /// into one space.
+  struct Role {
+    const Access *access;
+    std::string prefix;
+    Expr in(const Expr &expr) const {
+      return expr.substitute([&](StringRef name) -> std::optional<Expr> {
+        if (llvm::is_contained(access->variables, name))
+          return Expr::var(prefix + name.str());
+        return std::nullopt;
+      });
+    }
+    void addVariables(SmallVectorImpl<std::string> &names) const {
+      for (const std::string &variable : access->variables)
+        names.push_back(prefix + variable);
+    }
+  };
+
+  SmallVector<Expr> before(const Role &a, const Role &b, Order order) const;
+  bool checkWritten(StringRef tensor, const Access &read);
+  bool checkKept(StringRef tensor, const Access &read);
+  bool isClobbered(const Role &write, const Role &other, const Role &read,
+                   const Expr &sameSlot, StringRef tensor, StringRef by);
+  std::string pointText(StringRef tensor, const Role &role,
+                        ArrayRef<std::string> names,
+                        const poly::Point &point) const;
+  std::string key(StringRef tensor) const;
+  const Place &placeOf(const Role &role) const {
+    return accesses.places[role.access->place];
+  }
+
+  sched::ProgramOp program;
+  Accesses accesses;
+  IslContext context;
+  llvm::StringMap<sched::BufferOp> buffers;
+  bool complete = true;
+};
+
+/// The ways in which `a` comes before `b`: one condition for each loop that
+/// they share and that orders them, and one when they are in the same iteration
+/// of all of them.
+SmallVector<Expr> Checker::before(const Role &a, const Role &b,
+                                  Order order) const {
+  const Place &first = placeOf(a), &second = placeOf(b);
+  SmallVector<Expr> ways, equal;
+  for (auto [loop, other] : llvm::zip(first.loops, second.loops)) {
+    if (loop.op != other.op)
+      break;
+    Expr x = Expr::var(a.prefix + loop.name);
+    Expr y = Expr::var(b.prefix + loop.name);
+    if (loop.op.getReverse())
+      std::swap(x, y);
+    SmallVector<Expr> way(equal);
+    if (!loop.op.getParallel())
+      way.push_back(Expr::lt(x, y));
+    else if (order == Order::May)
+      way.push_back(Expr::ne(x, y));
+    if (!loop.op.getParallel() || order == Order::May)
+      ways.push_back(Expr::conj(way));
+    equal.push_back(Expr::eq(x, y));
+  }
+  if (first.order < second.order)
+    ways.push_back(Expr::conj(equal));
+  return ways;
+}
+
+std::string Checker::pointText(StringRef tensor, const Role &role,
+                               ArrayRef<std::string> names,
+                               const poly::Point &point) const {
+  SmallVector<std::string> indices;
+  for (const Expr &index : role.access->point) {
+    auto value =
+        role.in(index).evaluate([&](StringRef name) -> std::optional<int64_t> {
+          auto found = llvm::find(names, name);
+          if (found != names.end())
+            return point.coordinates[found - names.begin()];
+          for (const auto &[parameter, value] : point.parameters)
+            if (parameter == name)
+              return value;
+          return std::nullopt;
+        });
+    indices.push_back(value ? std::to_string(*value) : index.str());
+  }
+  return (tensor + "[" + llvm::join(indices, ", ") + "]").str();
+}
+
+static std::string instanceText(const Place &place, StringRef prefix,
+                                ArrayRef<std::string> names,
+                                const poly::Point &point) {
+  SmallVector<std::string> parts;
+  for (const Loop &loop : place.loops) {
+    auto found = llvm::find(names, (prefix + loop.name).str());
+    parts.push_back(loop.name + " = " +
+                    std::to_string(point.coordinates[found - names.begin()]));
+  }
+  std::string text = "'" + place.name + "'";
+  if (!parts.empty())
+    text += " at " + llvm::join(parts, ", ");
+  return text;
+}
+
+/// Every point that is read was written before.
+bool Checker::checkWritten(StringRef tensor, const Access &read) {
+  Role reader{&read, "r:"};
+  SmallVector<std::string> names;
+  reader.addVariables(names);
+  unsigned numOwn = names.size();
+  SmallVector<std::string> own(names);
+  Coordinates readSpace(context, own, accesses.parameters);
+  Set missing = readSpace.where(
+      Expr::conj({accesses.assumptions, reader.in(read.condition)}));
+  auto writes = accesses.writes.find(tensor);
+  if (writes != accesses.writes.end())
+    for (const Access &write : writes->second) {
+      Role writer{&write, "w:"};
+      names.truncate(numOwn);
+      writer.addVariables(names);
+      SmallVector<Expr> facts{writer.in(write.condition)};
+      for (auto [a, b] : llvm::zip(read.point, write.point))
+        facts.push_back(Expr::eq(reader.in(a), writer.in(b)));
+      Coordinates both(context, names, accesses.parameters);
+      Set common = both.where(Expr::conj(facts));
+      if (isEmpty(common))
+        continue;
+      for (const Expr &way : before(writer, reader, Order::Must)) {
+        Set pairs = common & both.where(way);
+        Set found(isl_set_project_out(pairs.release(), isl_dim_set, numOwn,
+                                      names.size() - numOwn));
+        missing = missing - found;
+      }
+    }
+  if (context.failed())
+    return true;
+  auto point = leastPoint(missing);
+  if (!point)
+    return true;
+  read.op->emitError("E0901: the schedule is wrong: ")
+      << pointText(tensor, reader, own, *point) << " is read by "
+      << instanceText(placeOf(reader), "r:", own, *point)
+      << " and was not written before";
+  return false;
+}
+
+bool Checker::isClobbered(const Role &write, const Role &other,
+                          const Role &read, const Expr &sameSlot,
+                          StringRef tensor, StringRef by) {
+  SmallVector<std::string> names;
+  for (const Role *role : {&read, &write, &other})
+    role->addVariables(names);
+  SmallVector<Expr> facts{accesses.assumptions, sameSlot};
+  for (const Role *role : {&read, &write, &other})
+    facts.push_back(role->in(role->access->condition));
+  for (auto [a, b] : llvm::zip(read.access->point, write.access->point))
+    facts.push_back(Expr::eq(read.in(a), write.in(b)));
+  SmallVector<Expr> first = before(write, other, Order::May);
+  SmallVector<Expr> second = before(other, read, Order::May);
+  if (first.empty() || second.empty())
+    return false;
+  SmallVector<Expr> required = before(write, read, Order::Must);
+  if (required.empty())
+    return false;
+  Coordinates space(context, names, accesses.parameters);
+  Set common = space.where(Expr::conj(facts));
+  if (isEmpty(common))
+    return false;
+  for (const Expr &early : first) {
+    Set half = common & space.where(early);
+    if (isEmpty(half))
+      continue;
+    for (const Expr &late : second) {
+      Set whole = half & space.where(late);
+      if (isEmpty(whole))
+        continue;
+      for (const Expr &way : required) {
+        auto point = leastPoint(whole & space.where(way));
+        if (!point)
+          continue;
+        auto diagnostic =
+            read.access->op->emitError("E0901: the schedule is wrong: ");
+        diagnostic << pointText(tensor, read, names, *point) << ", which "
+                   << instanceText(placeOf(read), read.prefix, names, *point)
+                   << " reads, is overwritten before by "
+                   << pointText(by, other, names, *point);
+        diagnostic.attachNote(other.access->op->getLoc())
+            << "by "
+            << instanceText(placeOf(other), other.prefix, names, *point);
+        diagnostic.attachNote(write.access->op->getLoc())
+            << "written by "
+            << instanceText(placeOf(write), write.prefix, names, *point);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Between the write and the read of a value, its slot is not written.
+bool Checker::checkKept(StringRef tensor, const Access &read) {
+  sched::BufferOp buffer = buffers.lookup(tensor);
+  Role reader{&read, "r:"};
+  for (const Access &write : accesses.writes[tensor]) {
+    Role writer{&write, "w:"};
+    // Other values of the tensor, in the same slot.
+    ArrayRef<int64_t> window = buffer.getWindow();
+    for (const Access &other : accesses.writes[tensor]) {
+      Role third{&other, "o:"};
+      SmallVector<Expr> same, different;
+      for (unsigned k = 0; k < window.size(); ++k) {
+        Expr distance = third.in(other.point[k]) - reader.in(read.point[k]);
+        same.push_back(Expr::eq(window[k] == 1 ? Expr::constant(0)
+                                               : Expr::mod(distance, window[k]),
+                                Expr::constant(0)));
+        different.push_back(Expr::ne(distance, Expr::constant(0)));
+      }
+      Expr sameSlot = Expr::conj(same);
+      // One coordinate that differs is enough, and each is a case of its own.
+      for (const Expr &one : different)
+        if (isClobbered(writer, third, reader, Expr::conj({sameSlot, one}),
+                        tensor, tensor))
+          return false;
+    }
+    // Values of other tensors, in the same bytes.
+    for (auto other : program.getOps<sched::BufferOp>()) {
+      int64_t begin = other.getOffset(),
+              end = begin + int64_t(other.getBytes());
+      if (other == buffer || end <= int64_t(buffer.getOffset()) ||
+          begin >= int64_t(buffer.getOffset() + buffer.getBytes()))
+        continue;
+      auto writes = accesses.writes.find(other.getTensor());
+      if (writes == accesses.writes.end())
+        continue;
+      for (const Access &over : writes->second)
+        if (isClobbered(writer, {&over, "o:"}, reader, Expr::boolean(true),
+                        tensor, other.getTensor()))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// What the result of the checks of a tensor depends on.
+std::string Checker::key(StringRef tensor) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto add = [&](const std::vector<Access> &list) {
+    for (const Access &access : list) {
+      os << access.place << ": " << access.condition.str();
+      for (const Expr &index : access.point)
+        os << ", " << index.str();
+      os << "; ";
+    }
+  };
+  if (auto found = accesses.reads.find(tensor); found != accesses.reads.end())
+    add(found->second);
+  os << "| ";
+  if (auto found = accesses.writes.find(tensor); found != accesses.writes.end())
+    add(found->second);
+  return text;
+}
+
+bool Checker::run() {
+  bool holds = true;
+  for (auto buffer : program.getOps<sched::BufferOp>())
+    if (int64_t(buffer.getOffset() + buffer.getBytes()) >
+        int64_t(program.getArena())) {
+      buffer.emitError("E0901: the buffer ends behind the arena");
+      holds = false;
+    }
+  // Leaves of a record are alike, up to the storage that others share.
+  std::set<std::string> written;
+  for (auto &[tensor, reads] : accesses.reads) {
+    auto declaration = SymbolTable::lookupNearestSymbolFrom(
+        program, StringAttr::get(program.getContext(), tensor));
+    if (isa_and_nonnull<trl::InputOp>(declaration))
+      continue;
+    if (!buffers.count(tensor)) {
+      reads.front().op->emitError("E0901: @") << tensor << " has no buffer";
+      holds = false;
+      continue;
+    }
+    bool known = !written.insert(key(tensor)).second;
+    std::set<std::string> seen;
+    OperationLimit limit(context, maxOperations);
+    for (const Access &read : reads) {
+      std::string text = std::to_string(read.place) + read.condition.str();
+      for (const Expr &index : read.point)
+        text += ", " + index.str();
+      if (!seen.insert(text).second)
+        continue;
+      if (!known && !checkWritten(tensor, read)) {
+        holds = false;
+        break;
+      }
+      if (!checkKept(tensor, read)) {
+        holds = false;
+        break;
+      }
+    }
+    complete &= !context.failed();
+  }
+  return holds;
+}
+
+struct CheckSchedule : PassWrapper<CheckSchedule, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckSchedule)
+  StringRef getArgument() const final { return "sched-check"; }
+  StringRef getDescription() const final {
+    return "Check that every read of a schedule finds its value";
+  }
+  void runOnOperation() final {
+    for (auto program : getOperation().getOps<sched::ProgramOp>()) {
+      Checker checker(program);
+      if (!checker.run())
+        signalPassFailure();
+      else if (!checker.isComplete())
+        program.emitWarning(
+            "the schedule could not be checked within the limit "
+            "on work");
+    }
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> check::createCheckSchedulePass() {
+  return std::make_unique<CheckSchedule>();
+}
+
+void check::registerPasses() {
+  registerPass([] { return createCheckSchedulePass(); });
+}
