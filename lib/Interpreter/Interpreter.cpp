@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <charconv>
 #include <cstring>
+#include <new>
 
 using namespace timerl;
 using namespace timerl::interp;
@@ -51,6 +52,9 @@ InterpreterResult timerl::interpret(mlir::ModuleOp module,
       result.record = writeRecord(evaluator);
   } catch (const Failure &failure) {
     result.error = failure.error;
+  } catch (const std::bad_alloc &) {
+    result.error = {"E0919", "the run needs more memory than there is",
+                    module.getLoc()};
   }
   return result;
 }

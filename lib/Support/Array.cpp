@@ -7,6 +7,8 @@
 
 #include "timerl/Support/Array.h"
 #include <cstring>
+#include <limits>
+#include <new>
 #include <string>
 
 using namespace timerl;
@@ -48,10 +50,16 @@ std::string timerl::typeText(DType dtype, llvm::ArrayRef<int64_t> shape) {
 }
 
 Array::Array(DType dtype, llvm::ArrayRef<int64_t> shape) {
-  int64_t size = timerl::sizeOf(shape);
+  int64_t size = 1, bytes;
+  bool tooLarge = false;
+  for (int64_t length : shape)
+    tooLarge |= __builtin_mul_overflow(size, length, &size);
+  tooLarge |= __builtin_mul_overflow(
+      size, static_cast<int64_t>(timerl::sizeOf(dtype)), &bytes);
+  if (tooLarge || bytes > std::numeric_limits<int64_t>::max() / 2)
+    throw std::bad_alloc();
   void *memory =
-      ::operator new(sizeof(Buffer) + shape.size() * sizeof(int64_t) +
-                     size * timerl::sizeOf(dtype));
+      ::operator new(sizeof(Buffer) + shape.size() * sizeof(int64_t) + bytes);
   buffer =
       new (memory) Buffer{0, dtype, static_cast<uint32_t>(shape.size()), size};
   if (!shape.empty())

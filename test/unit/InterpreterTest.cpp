@@ -579,3 +579,14 @@ TEST_CASE("a record agrees with itself, and a change is found where it is") {
   CHECK(forced.residuals[0].point == std::vector<int64_t>{3});
   CHECK(forced.residuals[1].worst == 0);
 }
+
+TEST_CASE("a value larger than any memory is an error") {
+  CHECK(failure(R"trl(
+    trl.arg @n = 4000000000 : i64
+    trl.output save "x" () {
+      %0 = trl.constant dense<1.0> : tensor<f32>
+      %1 = trl.fill %0 : tensor<f32> -> tensor<?x?xf32, #trl.shape<["n", "n"]>>
+      %2 = trl.reduce sum %1 [0, 1] : tensor<?x?xf32, #trl.shape<["n", "n"]>> -> tensor<f32>
+      trl.yield %2 : tensor<f32>
+    })trl") == "E0919: the run needs more memory than there is");
+}

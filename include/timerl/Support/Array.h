@@ -53,7 +53,8 @@ class Array {
 public:
   /// No array at all: false in a condition.
   Array() = default;
-  /// Elements are not initialised.
+  /// Elements are not initialised. Throws std::bad_alloc, also for a size that
+  /// no memory has.
   Array(DType dtype, llvm::ArrayRef<int64_t> shape);
   static Array zeros(DType dtype, llvm::ArrayRef<int64_t> shape);
 
