@@ -95,7 +95,7 @@ static std::string textOf(ArrayRef<Attribute> indices) {
 }
 
 Map Demand::relation(const Scope &scope, ArrayRef<Attribute> indices) const {
-  Map &relation = relations[scope.text() + "->" + textOf(indices)];
+  Map &relation = cache.relations[scope.text() + "->" + textOf(indices)];
   if (relation)
     return relation;
   SmallVector<std::string> names;
@@ -134,12 +134,19 @@ Map Demand::seed(ArrayRef<Expr> indices) const {
   for (const Expr &index : indices)
     attrs.push_back(AtAttr::get(site.grad->getContext(),
                                 ExprAttr::get(site.grad->getContext(), index)));
-  Map map = relation(site.scope, attrs);
+  std::string key = site.scope.text() + "->" + textOf(attrs) + "/";
+  for (IterAttr iterator : site.outer)
+    key += iterator.getName().str() + ",";
+  Map &map = cache.seeds[key];
+  if (map)
+    return map;
+  map = relation(site.scope, attrs);
   // Iterators that no index mentions are projected out of the domain.
   for (int k = site.scope.iterators.size() - 1; k >= 0; --k)
     if (!llvm::is_contained(site.outer, site.scope.iterators[k]))
       map = Map(isl_map_project_out(map.release(), isl_dim_in, k, 1));
-  return Map(isl_map_compute_divs(map.release()));
+  map = Map(isl_map_compute_divs(map.release()));
+  return map;
 }
 
 /// instance -> point of the target, over a scope that includes the equation's.
@@ -154,19 +161,21 @@ Map Demand::written(EquationOp equation, unsigned target,
   return relation(scopeOf(equation.getYield()), indices);
 }
 
-/// source point -> target point.
-Map Demand::edge(const Access &access, unsigned target) const {
+/// source point -> target point, or back.
+Map Demand::edge(const Access &access, unsigned target, bool forward) const {
   EquationOp equation = access.equation;
   std::string to;
   for (const Expr &index : equation.getTargetIndices(target))
     to += index.str() + ",";
-  Map &map = edges[access.scope.text() + textOf(access.indices) + "->" + to];
+  auto &[map, back] =
+      cache.edges[access.scope.text() + textOf(access.indices) + "->" + to];
   if (!map) {
     map = compose(reverse(relation(access.scope, access.indices)),
                   written(access.equation, target, &access.scope));
     map = Map(isl_map_coalesce(isl_map_compute_divs(map.release())));
+    back = reverse(map);
   }
-  return map;
+  return forward ? map : back;
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,17 +260,34 @@ constexpr unsigned maxPieces = 12;
 
 } // namespace
 
-/// Adds a basic relation. `added` becomes what is new and has to be followed.
-bool Demand::insert(Pieces &pieces, Map piece, bool recurrent,
-                    Map &added) const {
+/// Adds a basic relation; gives what is new and has to be followed, or null.
+/// Records have many tensors with the same points, so that most insertions have
+/// been done before, on the very same objects.
+Map Demand::insert(Pieces &pieces, const Map &piece, bool recurrent) const {
+  std::vector<const void *> key = {piece.get(), recurrent ? &cache : nullptr};
+  for (const Map &old : pieces)
+    key.push_back(old.get());
+  auto [known, isNew] = cache.insertions.try_emplace(std::move(key));
+  DemandCache::Insertion &insertion = known->second;
+  if (isNew) {
+    insertion.before = pieces;
+    insertion.piece = piece;
+    insertion.after = pieces;
+    insertion.added = insertNew(insertion.after, piece, recurrent);
+  }
+  pieces = insertion.after;
+  return insertion.added;
+}
+
+Map Demand::insertNew(Pieces &pieces, const Map &piece, bool recurrent) const {
   Map all;
-  for (const Map &old : pieces.list)
+  for (const Map &old : pieces)
     all = all ? all | old : old;
   if (all && isl_map_is_subset(piece.get(), all.get()) == isl_bool_true)
-    return false;
+    return Map();
   unsigned rank = isl_map_dim(piece.get(), isl_dim_out);
   if (recurrent)
-    for (Map &old : pieces.list)
+    for (Map &old : pieces)
       for (unsigned k = 0; k < rank; ++k) {
         // A step along one position, the others unchanged.
         Map rest = withoutPosition(old, k);
@@ -269,50 +295,60 @@ bool Demand::insert(Pieces &pieces, Map piece, bool recurrent,
         if (isl_map_is_subset(moved.get(), rest.get()) != isl_bool_true)
           continue;
         old = widen(old, piece);
-        added = old;
-        return true;
+        return old;
       }
-  if (pieces.list.size() >= maxPieces) {
+  if (pieces.size() >= maxPieces) {
     // Twice, as the hull of parts that keep moving does not come to an end.
     Map hull = simpleHull(all);
-    pieces.list.assign(1, recurrent ? widen(hull, piece)
-                                    : simpleHull(hull | piece));
-    added = pieces.list.front();
-    return true;
+    pieces.assign(1, recurrent ? widen(hull, piece) : simpleHull(hull | piece));
+    return pieces.front();
   }
-  pieces.list.push_back(piece);
-  added = piece;
-  return true;
+  pieces.push_back(piece);
+  return piece;
+}
+
+/// Of the points that a relation leads to.
+static Map identity(const Map &map) {
+  isl_space *space = isl_space_range(isl_map_get_space(map.get()));
+  return Map(isl_map_identity(isl_space_map_from_set(space)));
+}
+
+/// Where a basic relation leads over an edge, as basic relations.
+const SmallVector<Map> &Demand::image(const Map &piece, const Map &step) const {
+  auto [known, isNew] = cache.images.try_emplace({piece.get(), step.get()});
+  DemandCache::Image &image = known->second;
+  if (!isNew)
+    return image.parts;
+  image.piece = piece;
+  image.step = step;
+  Map whole = compose(piece, step);
+  whole = Map(isl_map_coalesce(isl_map_compute_divs(whole.release())));
+  auto collect = [](isl_basic_map *part, void *user) {
+    Map map(isl_map_from_basic_map(part));
+    if (isl_map_is_empty(map.get()) == isl_bool_false)
+      static_cast<SmallVector<Map> *>(user)->push_back(std::move(map));
+    return isl_stat_ok;
+  };
+  isl_map_foreach_basic_map(whole.get(), collect, &image.parts);
+  return image.parts;
 }
 
 Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
                               bool forward) const {
   Closure closure;
   std::deque<std::pair<StringRef, Map>> open;
-  auto add = [&](StringRef tensor, const Map &map, bool recurrent) {
-    SmallVector<Map> parts;
-    auto collect = [](isl_basic_map *part, void *user) {
-      static_cast<SmallVector<Map> *>(user)->push_back(
-          Map(isl_map_from_basic_map(part)));
-      return isl_stat_ok;
-    };
-    isl_map_foreach_basic_map(map.get(), collect, &parts);
-    for (Map &part : parts) {
-      Map added;
-      if (isl_map_is_empty(part.get()) == isl_bool_false &&
-          insert(closure[tensor], part, recurrent, added))
+  auto add = [&](StringRef tensor, ArrayRef<Map> parts, bool recurrent) {
+    for (const Map &part : parts)
+      if (Map added = insert(closure[tensor], part, recurrent))
         open.push_back({tensor, added});
-    }
   };
   for (auto &[tensor, map] : seeds)
-    add(tensor, map, false);
+    add(tensor, image(map, identity(map)), false);
 
   auto follow = [&](StringRef from, StringRef to, const Map &piece,
                     const Access &access, unsigned target) {
-    Map step = edge(access, target);
-    Map image = compose(piece, forward ? step : reverse(step));
-    image = Map(isl_map_coalesce(isl_map_compute_divs(image.release())));
-    add(to, image, component.at(from) == component.at(to));
+    add(to, image(piece, edge(access, target, forward)),
+        component.at(from) == component.at(to));
   };
   // Termination: a widening drops a bound, and there are finitely many.
   while (!open.empty() && !isl.failed()) {
@@ -350,9 +386,9 @@ static Map unite(ArrayRef<Map> pieces) {
   return all;
 }
 
-Demand::Demand(IslContext &isl, const Graph &graph, const Site &site,
-               const std::map<std::string, int64_t> &extents)
-    : isl(isl), graph(graph), site(site), extents(extents) {
+Demand::Demand(IslContext &isl, DemandCache &cache, const Graph &graph,
+               const Site &site, const std::map<std::string, int64_t> &extents)
+    : isl(isl), cache(cache), graph(graph), site(site), extents(extents) {
   findRecurrences();
   for (auto &[tensor, unused] : graph.definitions)
     component.emplace(tensor, ~0u - component.size());
@@ -374,7 +410,7 @@ Demand::Demand(IslContext &isl, const Graph &graph, const Site &site,
     auto other = useful.find(tensor);
     if (other == useful.end())
       continue;
-    Map both = unite(pieces.list) & unite(other->second.list);
+    Map both = unite(pieces) & unite(other->second);
     // Widening may have gone beyond the tensor's own domain.
     if (auto found = graph.definitions.find(tensor);
         found != graph.definitions.end()) {

@@ -39,11 +39,31 @@ struct Site {
   bool hasSeveralLeaves() const { return leaves.size() > 1; }
 };
 
+/// What was computed before, under keys that say all that it depends on.
+/// Records have many tensors with the same points, so that most questions are
+/// asked again, and about the very same objects: addresses are keys, and the
+/// entries keep the objects alive.
+struct DemandCache {
+  using Pieces = llvm::SmallVector<poly::Map>;
+  struct Insertion {
+    Pieces before, after;
+    poly::Map piece, added;
+  };
+  struct Image {
+    poly::Map piece, step;
+    Pieces parts;
+  };
+  std::map<std::string, poly::Map> relations, seeds;
+  std::map<std::string, std::pair<poly::Map, poly::Map>> edges;
+  std::map<std::vector<const void *>, Insertion> insertions;
+  std::map<std::pair<const void *, const void *>, Image> images;
+};
+
 class Demand {
 public:
   /// `extents` gives the constant extents of dims, which bound `end(t)`.
-  Demand(poly::IslContext &isl, const Graph &graph, const Site &site,
-         const std::map<std::string, int64_t> &extents);
+  Demand(poly::IslContext &isl, DemandCache &cache, const Graph &graph,
+         const Site &site, const std::map<std::string, int64_t> &extents);
 
   /// o -> points of the tensor whose adjoint is needed; null for none.
   poly::Map points(llvm::StringRef tensor) const;
@@ -65,20 +85,21 @@ public:
   poly::Set outerSet() const { return outer; }
 
 private:
-  struct Pieces {
-    llvm::SmallVector<poly::Map> list;
-  };
+  using Pieces = DemandCache::Pieces; ///< basic relations o -> z
   using Closure = llvm::MapVector<llvm::StringRef, Pieces>;
-
   poly::Map seed(llvm::ArrayRef<Expr> indices) const;
-  poly::Map edge(const Access &access, unsigned target) const;
+  poly::Map edge(const Access &access, unsigned target, bool forward) const;
   Closure close(llvm::ArrayRef<std::pair<llvm::StringRef, poly::Map>> seeds,
                 bool forward) const;
-  bool insert(Pieces &pieces, poly::Map piece, bool recurrent,
-              poly::Map &added) const;
+  poly::Map insert(Pieces &pieces, const poly::Map &piece,
+                   bool recurrent) const;
+  poly::Map insertNew(Pieces &pieces, const poly::Map &piece,
+                      bool recurrent) const;
+  const Pieces &image(const poly::Map &piece, const poly::Map &step) const;
   void findRecurrences();
 
   poly::IslContext &isl;
+  DemandCache &cache;
   const Graph &graph;
   const Site &site;
   const std::map<std::string, int64_t> &extents;
@@ -87,8 +108,6 @@ private:
   std::map<llvm::StringRef, unsigned> component;
   llvm::MapVector<llvm::StringRef, poly::Map> demanded;
   llvm::SmallVector<llvm::StringRef> needed;
-  mutable std::map<std::string, poly::Map> relations;
-  mutable std::map<std::string, poly::Map> edges;
 };
 
 } // namespace timerl::autodiff

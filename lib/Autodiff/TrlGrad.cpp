@@ -89,11 +89,12 @@ FailureOr<bool> TrlGradPass::rewrite(GradOp grad) {
 
   poly::IslContext isl;
   poly::OperationLimit limit(isl, maxOperations);
+  DemandCache cache;
   // Once more after outlining, which changes the graph.
   for (bool outlined = false;; outlined = true) {
     Site site(grad);
     Graph graph(module);
-    Demand demand(isl, graph, site, extents);
+    Demand demand(isl, cache, graph, site, extents);
     if (isl.failed())
       return grad.emitError("E0703: the index sets of this gradient are too "
                             "complex: ")
