@@ -184,7 +184,7 @@ LogicalResult BufferOp::verify() {
       return emitOpError("has an empty window");
     bytes *= extent;
   }
-  if (bytes != getBytes())
+  if (static_cast<uint64_t>(bytes) != getBytes())
     return emitOpError("takes ") << bytes << " bytes, not " << getBytes();
   if (getOffset() < 0 || getOffset() % 64)
     return emitOpError("is not aligned to 64 bytes");

@@ -8,9 +8,11 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "pdg/PdgDialect.h"
 #include "sched/SchedDialect.h"
 #include "timerl/Autodiff/Passes.h"
 #include "timerl/Check/Check.h"
+#include "timerl/Conversion/Passes.h"
 #include "timerl/Interpreter/Passes.h"
 #include "timerl/Poly/Definitions.h"
 #include "trl/TrlDialect.h"
@@ -18,12 +20,15 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<timerl::trl::TrlDialect, timerl::sched::SchedDialect>();
+  registry.insert<timerl::trl::TrlDialect, timerl::pdg::PdgDialect,
+                  timerl::sched::SchedDialect>();
   mlir::registerAllPasses();
   timerl::autodiff::registerPasses();
   timerl::poly::registerPolyPasses();
   timerl::check::registerPasses();
   timerl::interp::registerPasses();
+  timerl::registerTrlToPdgPass();
+  timerl::registerPdgToSchedPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }

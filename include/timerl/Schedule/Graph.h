@@ -1,0 +1,100 @@
+//===- Graph.h - Statements and dependences to be scheduled -----*- C++ -*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the scheduler works on: the nodes of a `pdg.graph` as statements, and
+// the flow dependences between them. A schedule gives each statement the loops
+// around it and its place between them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_SCHEDULE_GRAPH_H
+#define TIMERL_SCHEDULE_GRAPH_H
+
+#include "pdg/PdgDialect.h"
+#include "timerl/Poly/Convert.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <isl/ilp.h>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace timerl::schedule {
+
+/// How a statement goes through one loop: the loop's variable is
+/// scale * dim + shift.
+struct LoopStep {
+  unsigned loop;  ///< number of the loop, unique in the program
+  unsigned place; ///< of the loop among what surrounds it
+  unsigned dim;   ///< of the statement
+  int64_t scale = 1;
+  int64_t shift = 0;
+};
+
+struct Loop {
+  std::string variable;
+  bool reverse = false;
+  bool parallel = false;
+};
+
+struct Statement {
+  pdg::NodeOp node;
+  std::string name; ///< of its tuple
+  llvm::SmallVector<std::string> dims;
+  poly::Set domain;
+  std::vector<std::pair<std::string, poly::Map>> writes, reads; ///< by tensor
+
+  llvm::SmallVector<LoopStep> steps; ///< outermost first
+  unsigned place = 0;                ///< inside the innermost of them
+
+  bool isFixed(unsigned dim) const;
+  unsigned countFree() const;
+};
+
+/// Least and greatest value of a distance; none where it is unbounded.
+struct Bounds {
+  std::optional<int64_t> min, max;
+};
+
+/// { from[x] -> to[y] }: y reads what x wrote.
+struct Dependence {
+  unsigned from, to;
+  poly::Map map;
+  llvm::SmallVector<std::string> tensors;
+  std::map<std::vector<int64_t>, Bounds> distances; ///< computed so far
+
+  /// Of toScale * y[toDim] - fromScale * x[fromDim].
+  Bounds distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
+                  int64_t toScale);
+};
+
+class Graph {
+public:
+  Graph(poly::IslContext &context, pdg::GraphOp op);
+
+  poly::IslContext &context;
+  pdg::GraphOp op;
+  llvm::SmallVector<std::string> params;
+  poly::Set assumptions;
+  std::vector<Statement> statements;
+  std::vector<Dependence> dependences;
+  std::vector<Loop> loops;
+  /// By loop: tensors whose values one iteration leaves to a later one.
+  std::vector<std::set<std::string>> carried;
+
+  /// The points of the loops around a statement at which it is executed, of the
+  /// first `depth` loops only: { [l0, l1, ...] }.
+  poly::Set executed(const Statement &statement, unsigned depth) const;
+};
+
+/// Gives every statement its loops and places. On failure says why at the
+/// nodes concerned (E0801).
+mlir::LogicalResult computeSchedule(Graph &graph);
+
+} // namespace timerl::schedule
+
+#endif // TIMERL_SCHEDULE_GRAPH_H

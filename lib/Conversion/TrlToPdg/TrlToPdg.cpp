@@ -1,0 +1,108 @@
+//===- TrlToPdg.cpp - Equations to the nodes of a graph -------------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/Pass.h"
+#include "pdg/PdgDialect.h"
+#include "timerl/Conversion/Passes.h"
+#include "timerl/Poly/Access.h"
+
+using namespace mlir;
+using namespace timerl;
+using namespace timerl::poly;
+
+namespace {
+
+class TrlToPdg : public PassWrapper<TrlToPdg, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TrlToPdg)
+  StringRef getArgument() const override { return "convert-trl-to-pdg"; }
+  StringRef getDescription() const override {
+    return "Equations become the nodes of a dependence graph";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<pdg::PdgDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto dim : module.getOps<trl::DimOp>())
+      if (dim.getUntil()) {
+        dim.emitError("E0803: dims that stop early are not supported by code "
+                      "generation yet; drop the `until` of '")
+            << dim.getSymName() << "' and mask instead";
+        return signalPassFailure();
+      }
+    bool gradients = false;
+    module.walk([&](trl::GradOp grad) {
+      grad.emitError("E0001: a gradient is left; run trl-grad first");
+      gradients = true;
+    });
+    if (gradients)
+      return signalPassFailure();
+
+    IslContext context;
+    Program program(context, module);
+    OpBuilder builder(module.getBody(), module.getBody()->end());
+    auto graph = pdg::GraphOp::create(builder, module.getLoc(),
+                                      names(program.parameters()),
+                                      text(toText(program.assumptions())));
+    builder.setInsertionPointToStart(&graph.getBody().emplaceBlock());
+    for (const Statement &statement : program.statements())
+      convert(builder, statement);
+    if (context.failed()) {
+      module.emitError("E0001: isl failed: ") << context.message();
+      return signalPassFailure();
+    }
+    for (const Statement &statement : program.statements())
+      statement.op->erase();
+  }
+
+private:
+  StringAttr text(const Twine &value) {
+    return StringAttr::get(&getContext(), value);
+  }
+  ArrayAttr names(ArrayRef<std::string> list) {
+    SmallVector<Attribute> attrs;
+    for (const std::string &name : list)
+      attrs.push_back(text(name));
+    return ArrayAttr::get(&getContext(), attrs);
+  }
+
+  void convert(OpBuilder &builder, const Statement &statement) {
+    // One relation a source, in order of first mention.
+    llvm::MapVector<StringRef, Map> relations;
+    for (const Access &access : statement.accesses) {
+      auto [entry, isNew] =
+          relations.try_emplace(access.source, access.relation);
+      if (!isNew)
+        entry->second = entry->second | access.relation;
+    }
+    SmallVector<Attribute> reads;
+    for (auto &[source, relation] : relations)
+      reads.push_back(text(toText(Map(isl_map_coalesce(relation.copy())))));
+    ArrayAttr none = builder.getArrayAttr({});
+    auto equation = dyn_cast<trl::EquationOp>(statement.op);
+    auto output = dyn_cast<trl::OutputOp>(statement.op);
+    auto node = pdg::NodeOp::create(
+        builder, statement.op->getLoc(), text(statement.name),
+        names(statement.dims()), text(toText(statement.domain())),
+        equation ? equation.getTargets() : none,
+        equation ? equation.getIndices() : none, builder.getArrayAttr(reads),
+        output ? output.getKindAttr() : trl::OutputKindAttr(),
+        output ? output.getNameAttr() : StringAttr(),
+        output ? output.getDomainAttr() : ArrayAttr());
+    node.getBody().takeBody(statement.op->getRegion(0));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> timerl::createTrlToPdgPass() {
+  return std::make_unique<TrlToPdg>();
+}
+void timerl::registerTrlToPdgPass() { PassRegistration<TrlToPdg>(); }

@@ -1,0 +1,258 @@
+//===- Schedule.cpp - An order for all points of all statements -----------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// After R. Allen and K. Kennedy, "Automatic translation of FORTRAN programs to
+// vector form" (TOPLAS 1987): strongly connected components in topological
+// order; one with a cycle gets a loop along which all its dependences go
+// forward (or all backward), which drops those it carries, and the rest is
+// scheduled inside. Components that can share a loop do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Align.h"
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace timerl;
+using namespace timerl::poly;
+using namespace timerl::schedule;
+
+namespace {
+
+/// A loop, the statements in it, and which components they are.
+struct Cluster {
+  Candidate loop;
+  Members members;
+  std::vector<bool> taken;
+};
+
+class Scheduler {
+public:
+  Scheduler(Graph &graph) : graph(graph) {}
+
+  LogicalResult run() {
+    Members all(graph.statements.size());
+    std::iota(all.begin(), all.end(), 0);
+    Edges edges = graph.dependences;
+    for (unsigned s : all)
+      keepOrder(edges, s);
+    return schedule(all, edges, {});
+  }
+
+private:
+  void keepOrder(Edges &edges, unsigned s);
+  LogicalResult schedule(const Members &members, const Edges &edges,
+                         const std::vector<std::string> &variables);
+  std::optional<Cluster> grow(const std::vector<Members> &components,
+                              const Edges &edges, unsigned seed, unsigned dim,
+                              bool parallel);
+  Edges enter(const Cluster &cluster, Edges edges, unsigned place,
+              unsigned seed, const std::vector<std::string> &variables);
+  void bringForward(std::vector<Members> &components, const Edges &edges);
+  LogicalResult reportCycle(const Members &members);
+
+  Graph &graph;
+};
+
+bool contains(const Members &members, unsigned s) {
+  return std::binary_search(members.begin(), members.end(), s);
+}
+
+Edges edgesInside(const Edges &edges, const Members &members) {
+  Edges inside;
+  for (const Dependence &edge : edges)
+    if (contains(members, edge.from) && contains(members, edge.to))
+      inside.push_back(edge);
+  return inside;
+}
+
+} // namespace
+
+/// What is reported comes in the order of its domain.
+void Scheduler::keepOrder(Edges &edges, unsigned s) {
+  const schedule::Statement &statement = graph.statements[s];
+  if (statement.dims.empty() ||
+      pdg::NodeOp(statement.node).getOutput() != trl::OutputKind::report)
+    return;
+  Map later(isl_map_lex_lt(isl_set_get_space(statement.domain.get())));
+  later = later & statement.domain;
+  later =
+      Map(isl_map_intersect_range(later.release(), statement.domain.copy()));
+  if (!isEmpty(later))
+    edges.push_back({s, s, later, {}, {}});
+}
+
+/// Components that can share a loop with the first one; `parallel`: a loop
+/// whose iterations need no order.
+std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
+                                       const Edges &edges, unsigned seed,
+                                       unsigned dim, bool parallel) {
+  Cluster cluster;
+  cluster.members = components[0];
+  cluster.taken.assign(components.size(), false);
+  cluster.taken[0] = true;
+  Edges inside = edgesInside(edges, cluster.members);
+  auto loop = align(graph, cluster.members, inside, seed, dim, false);
+  if (!loop || (parallel && !loop->parallel))
+    return std::nullopt;
+  cluster.loop = *loop;
+  std::set<unsigned> waiting;
+  for (unsigned c = 1; c < components.size(); ++c) {
+    const Members &next = components[c];
+    // What is fed by something outside comes later.
+    bool ready = llvm::none_of(edges, [&](const Dependence &edge) {
+      return waiting.count(edge.from) && contains(next, edge.to);
+    });
+    if (ready && llvm::all_of(next, [&](unsigned s) {
+          return graph.statements[s].countFree() > 0;
+        })) {
+      Members larger;
+      std::merge(cluster.members.begin(), cluster.members.end(), next.begin(),
+                 next.end(), std::back_inserter(larger));
+      Edges inside = edgesInside(edges, larger);
+      auto joint = align(graph, larger, inside, seed, dim, true);
+      if (joint && (joint->parallel || !parallel)) {
+        cluster.loop = *joint;
+        cluster.members = larger;
+        cluster.taken[c] = true;
+        continue;
+      }
+    }
+    waiting.insert(next.begin(), next.end());
+  }
+  return cluster;
+}
+
+LogicalResult Scheduler::reportCycle(const Members &members) {
+  auto diagnostic =
+      graph.statements[members[0]].node.emitError()
+      << "E0801: no order of evaluation as static loops was found for "
+         "equations that depend on each other";
+  for (unsigned s : members)
+    diagnostic.attachNote(graph.statements[s].node.getLoc())
+        << "part of the cycle";
+  return failure();
+}
+
+/// Makes the loop; gives the edges that remain inside one iteration.
+Edges Scheduler::enter(const Cluster &cluster, Edges edges, unsigned place,
+                       unsigned seed,
+                       const std::vector<std::string> &variables) {
+  const auto &alignments = cluster.loop.alignments;
+  unsigned number = graph.loops.size();
+  std::string base = graph.statements[seed].dims[alignments.at(seed).dim];
+  std::string name = base;
+  for (unsigned k = 1; llvm::is_contained(variables, name) ||
+                       llvm::is_contained(graph.params, name);
+       ++k)
+    name = base + "_" + std::to_string(k);
+  graph.loops.push_back({name, cluster.loop.reverse, cluster.loop.parallel});
+  graph.carried.emplace_back();
+  // The loop's variable is the seed's dim itself, where scales allow.
+  int64_t origin = alignments.at(seed).shift;
+  for (auto &[s, alignment] : alignments)
+    graph.statements[s].steps.push_back({number, place, alignment.dim,
+                                         alignment.scale,
+                                         alignment.shift - origin});
+  Edges inner;
+  for (Dependence &edge : edges) {
+    const auto &from = alignments.at(edge.from), &to = alignments.at(edge.to);
+    Bounds bounds = edge.distance(from.dim, from.scale, to.dim, to.scale);
+    int64_t same = from.shift - to.shift;
+    if (bounds.min == same && bounds.max == same) {
+      inner.push_back(std::move(edge));
+      continue;
+    }
+    graph.carried[number].insert(edge.tensors.begin(), edge.tensors.end());
+    isl_constraint *equal = isl_constraint_alloc_equality(
+        isl_local_space_from_space(isl_map_get_space(edge.map.get())));
+    equal =
+        isl_constraint_set_coefficient_si(equal, isl_dim_out, to.dim, to.scale);
+    int64_t other = -from.scale;
+    equal =
+        isl_constraint_set_coefficient_si(equal, isl_dim_in, from.dim, other);
+    equal = isl_constraint_set_constant_si(equal, -same);
+    Map map(isl_map_add_constraint(edge.map.copy(), equal));
+    if (!isEmpty(map))
+      inner.push_back({edge.from, edge.to, map, edge.tensors, {}});
+  }
+  return inner;
+}
+
+/// Statements without a loop of their own come as soon as they can, so that
+/// they do not keep loops apart.
+void Scheduler::bringForward(std::vector<Members> &components,
+                             const Edges &edges) {
+  auto isReady = [&](const Members &component) {
+    return component.size() == 1 &&
+           graph.statements[component[0]].countFree() == 0 &&
+           llvm::none_of(edges, [&](const Dependence &edge) {
+             return edge.to == component[0] &&
+                    llvm::any_of(components, [&](const Members &other) {
+                      return contains(other, edge.from);
+                    });
+           });
+  };
+  auto ready = llvm::find_if(components, isReady);
+  if (ready != components.end())
+    std::rotate(components.begin(), ready, std::next(ready));
+}
+
+LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
+                                  const std::vector<std::string> &variables) {
+  std::vector<Members> rest =
+      findComponents(members, edges, graph.statements.size());
+  for (unsigned place = 0; !rest.empty(); ++place) {
+    bringForward(rest, edges);
+    // Seeds are the dims of the statement with the fewest.
+    unsigned seed = rest[0][0];
+    for (unsigned s : rest[0])
+      if (graph.statements[s].countFree() < graph.statements[seed].countFree())
+        seed = s;
+    if (graph.statements[seed].countFree() == 0) {
+      if (!edgesInside(edges, rest[0]).empty())
+        return reportCycle(rest[0]);
+      graph.statements[seed].place = place;
+      rest.erase(rest.begin());
+      continue;
+    }
+    // The loop that most can share; one without an order counts double, so
+    // that it goes outside.
+    auto weight = [](const Cluster &cluster) {
+      return cluster.members.size() * (cluster.loop.parallel ? 2 : 1);
+    };
+    std::optional<Cluster> best;
+    for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d) {
+      if (graph.statements[seed].isFixed(d))
+        continue;
+      for (bool parallel : {true, false}) {
+        auto cluster = grow(rest, edges, seed, d, parallel);
+        if (cluster && (!best || weight(*cluster) > weight(*best)))
+          best = std::move(cluster);
+      }
+    }
+    if (!best)
+      return reportCycle(rest[0]);
+    Edges inner =
+        enter(*best, edgesInside(edges, best->members), place, seed, variables);
+    std::vector<std::string> deeper = variables;
+    deeper.push_back(graph.loops.back().variable);
+    if (failed(schedule(best->members, inner, deeper)))
+      return failure();
+    std::vector<Members> left;
+    for (unsigned c = 0; c < rest.size(); ++c)
+      if (!best->taken[c])
+        left.push_back(std::move(rest[c]));
+    rest = std::move(left);
+  }
+  return success();
+}
+
+LogicalResult schedule::computeSchedule(Graph &graph) {
+  return Scheduler(graph).run();
+}
