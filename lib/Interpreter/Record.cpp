@@ -162,7 +162,7 @@ std::vector<Recorded> interp::readRecord(const Program &program,
             point, castArray(gather(*values, own, stridesOf(shape), at * width),
                              info.type.dtype));
       }
-      for (int64_t axis = info.rank - 1; axis >= 0; --axis) {
+      for (int64_t axis = int64_t(info.rank) - 1; axis >= 0; --axis) {
         if (++index[axis] < box[axis])
           break;
         index[axis] = 0;

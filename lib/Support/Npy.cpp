@@ -88,7 +88,7 @@ static Array fromColumnMajor(const Array &source) {
     std::memcpy(static_cast<char *>(result.mutableRaw()) + k * width,
                 static_cast<const char *>(source.raw()) + offset * width,
                 width);
-    for (int64_t axis = source.rank() - 1; axis >= 0; --axis) {
+    for (int64_t axis = int64_t(source.rank()) - 1; axis >= 0; --axis) {
       if (++index[axis] < source.shape()[axis])
         break;
       index[axis] = 0;
