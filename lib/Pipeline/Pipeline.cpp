@@ -11,6 +11,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "timerl/Autodiff/Passes.h"
+#include "timerl/Conversion/Passes.h"
 #include "timerl/Elaboration/Elaborate.h"
 #include "timerl/Frontend/ModuleLoader.h"
 #include "timerl/Interpreter/Interpreter.h"
@@ -20,7 +21,7 @@
 using namespace timerl;
 
 std::vector<std::string> timerl::stageNames() {
-  return {"ast", "trl", "trl-grad"};
+  return {"ast", "trl", "trl-grad", "pdg", "sched"};
 }
 
 /// Runs one pass; false after an error, which is reported.
@@ -99,6 +100,20 @@ std::string timerl::runPipeline(const Invocation &invocation,
 
   if (!runPass(*module, autodiff::createTrlGradPass(), sources, diagnostics))
     return text;
-  module->print(os); // `trl-grad`, the last stage so far.
+  if (invocation.emit == "trl-grad") {
+    module->print(os);
+    return text;
+  }
+
+  if (!runPass(*module, createTrlToPdgPass(), sources, diagnostics))
+    return text;
+  if (invocation.emit == "pdg") {
+    module->print(os);
+    return text;
+  }
+
+  if (!runPass(*module, createPdgToSchedPass(), sources, diagnostics))
+    return text;
+  module->print(os); // `sched`, the last stage so far.
   return text;
 }

@@ -184,23 +184,30 @@ Edges Scheduler::enter(const Cluster &cluster, Edges edges, unsigned place,
   return inner;
 }
 
-/// Statements without a loop of their own come as soon as they can, so that
-/// they do not keep loops apart.
+/// Of the components that are ready, those with the fewest dims come first, so
+/// that initial values do not keep apart the loops around what follows.
 void Scheduler::bringForward(std::vector<Members> &components,
                              const Edges &edges) {
-  auto isReady = [&](const Members &component) {
-    return component.size() == 1 &&
-           graph.statements[component[0]].countFree() == 0 &&
-           llvm::none_of(edges, [&](const Dependence &edge) {
-             return edge.to == component[0] &&
-                    llvm::any_of(components, [&](const Members &other) {
-                      return contains(other, edge.from);
-                    });
-           });
-  };
-  auto ready = llvm::find_if(components, isReady);
-  if (ready != components.end())
-    std::rotate(components.begin(), ready, std::next(ready));
+  std::map<unsigned, size_t> owner;
+  for (auto [c, component] : llvm::enumerate(components))
+    for (unsigned s : component)
+      owner[s] = c;
+  std::vector<bool> ready(components.size(), true);
+  for (const Dependence &edge : edges) {
+    auto from = owner.find(edge.from), to = owner.find(edge.to);
+    if (from != owner.end() && to != owner.end() && from->second != to->second)
+      ready[to->second] = false;
+  }
+  std::optional<std::pair<unsigned, size_t>> best;
+  for (auto [c, component] : llvm::enumerate(components)) {
+    unsigned dims = UINT_MAX;
+    for (unsigned s : component)
+      dims = std::min(dims, graph.statements[s].countFree());
+    if (ready[c] && (!best || dims < best->first))
+      best = {dims, c};
+  }
+  auto first = components.begin() + best->second;
+  std::rotate(components.begin(), first, std::next(first));
 }
 
 LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,

@@ -10,6 +10,7 @@
 #include "pdg/PdgDialect.h"
 #include "timerl/Conversion/Passes.h"
 #include "timerl/Poly/Access.h"
+#include "timerl/Poly/Ranges.h"
 
 using namespace mlir;
 using namespace timerl;
@@ -44,6 +45,11 @@ public:
     });
     if (gradients)
       return signalPassFailure();
+    // What is not known of an index would make its relation empty.
+    for (Operation *unknown : deriveIndexRanges(module)) {
+      unknown->emitError("E0405: nothing is known of the range of this index");
+      return signalPassFailure();
+    }
 
     IslContext context;
     Program program(context, module);
