@@ -125,7 +125,9 @@ bool Outliner::isNormal(ReduceOverOp reduce) const {
 LogicalResult Outliner::run() {
   SmallVector<ReduceOverOp> reductions;
   equation.getBody().walk([&](ReduceOverOp reduce) { // Inner ones first.
-    if (isActive(reduce))
+    bool usesActive = llvm::any_of(
+        capturedBy(reduce), [&](Value value) { return sliceIsActive(value); });
+    if (usesActive || isActive(reduce))
       reductions.push_back(reduce);
   });
   for (ReduceOverOp reduce : reductions)

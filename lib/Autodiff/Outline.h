@@ -19,10 +19,10 @@ namespace timerl::autodiff {
 trl::ReduceOverOp reductionOf(trl::EquationOp equation);
 
 /// Brings an equation with these active reads into one of two forms: no active
-/// read lies inside a `trl.reduce_over`, or all of them lie directly in the one
-/// of `reductionOf`. Inner reductions, and costly values that they use, become
-/// hidden tensors with an equation of their own, so that each product is
-/// computed once. `changed` is set when something was moved.
+/// read lies inside a `trl.reduce_over` or is used there, or all of them lie
+/// directly in the one of `reductionOf`. Inner reductions, and costly values
+/// that they use, become hidden tensors with an equation of their own, so that
+/// each product is computed once. `changed` is set when something was moved.
 llvm::LogicalResult outlineReductions(trl::EquationOp equation,
                                       llvm::DenseSet<mlir::Operation *> active,
                                       bool &changed);
