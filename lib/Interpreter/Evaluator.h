@@ -54,7 +54,8 @@ public:
 /// The state of one region under evaluation.
 struct Frame {
   explicit Frame(const Body &body)
-      : slots(body.numSlots), environment(body.environmentSize) {}
+      : body(body), slots(body.numSlots), environment(body.environmentSize) {}
+  const Body &body;
   std::vector<Array> slots;
   std::vector<int64_t> environment;
   Observer *observer = nullptr;

@@ -21,6 +21,15 @@ static SmallVector<Array, 3> valuesOf(ArrayRef<int> slots, const Frame &frame) {
   return values;
 }
 
+/// The point of the domain, for messages: `, at b = 1, t = 3`.
+static std::string placeText(const Frame &frame) {
+  std::string text;
+  for (const Iterator &iterator : frame.body.domain)
+    text += (text.empty() ? ", at " : ", ") + iterator.name + " = " +
+            std::to_string(frame.environment[iterator.slot]);
+  return text;
+}
+
 static void setUnknown(const Instruction &inst, Frame &frame) {
   for (unsigned k = 0; k < inst.types.size(); ++k)
     frame.slots[inst.result + k] = Array();
@@ -137,7 +146,8 @@ Array Evaluator::runSimple(const Instruction &inst, ArrayRef<Array> operands,
     if (sizeOf(shape) != operands[0].size())
       fail("E0913", inst.op->getLoc(),
            "a reshape from " + typeText(dtype, operands[0].shape()) + " to " +
-               typeText(dtype, shape) + " changes the number of elements");
+               typeText(dtype, shape) + " changes the number of elements" +
+               placeText(frame));
     return operands[0].reshaped(shape);
   case Opcode::Transpose: {
     SmallVector<int64_t> own = stridesOf(operands[0].shape()), strides;
@@ -198,7 +208,7 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
         fail("E0914", inst.op->getLoc(),
              "index " + llvm::Twine(point[k]) + " of `" + name +
                  "`, position " + llvm::Twine(k) + ", is not in " +
-                 llvm::Twine(*lo) + ":" + llvm::Twine(*hi));
+                 llvm::Twine(*lo) + ":" + llvm::Twine(*hi) + placeText(frame));
       continue;
     }
     auto lo = evaluate(access.lo, frame.environment);
@@ -235,7 +245,8 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
       for (unsigned k = 0; k < rank; ++k) {
         if (point[k] < 0 || point[k] >= input.extents[k])
           fail("E0914", inst.op->getLoc(),
-               "`" + pointText(name, point) + "` is outside of the input");
+               "`" + pointText(name, point) + "` is outside of the input" +
+                   placeText(frame));
         offset = offset * input.extents[k] + point[k];
       }
       std::memcpy(out,
@@ -259,7 +270,8 @@ Array Evaluator::runRead(const Instruction &inst, Frame &frame,
       fail("E0913", inst.op->getLoc(),
            "`" + pointText(name, point) + "` is " +
                typeText(value.dtype(), value.shape()) +
-               ", which does not fit the other points of the slice");
+               ", which does not fit the other points of the slice" +
+               placeText(frame));
     points.push_back(ref);
     std::memcpy(out, value.raw(), width);
   }
@@ -284,7 +296,8 @@ Array Evaluator::runExtract(const Instruction &inst, Frame &frame,
       if (!inside)
         fail("E0914", inst.op->getLoc(),
              what + " of axis " + llvm::Twine(axis) + " is not in " +
-                 llvm::Twine(first) + ":" + llvm::Twine(end));
+                 llvm::Twine(first) + ":" + llvm::Twine(end) +
+                 placeText(frame));
     };
     switch (access.kind) {
     case Access::At:

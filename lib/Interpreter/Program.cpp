@@ -293,7 +293,7 @@ void Builder::addInput(trl::InputOp op) {
   if (given == options.inputs.end())
     fail("E0905", op.getLoc(),
          "input `" + input.name + "` needs a file of type " +
-             typeText(input.dtype, full));
+             typeText(input.dtype, full) + ": --input " + input.name + "=FILE");
   const Array &value = given->second;
   if (value.dtype() != input.dtype || value.shape() != llvm::ArrayRef(full))
     fail("E0905", op.getLoc(),

@@ -138,11 +138,11 @@ TEST_CASE("errors name the points involved") {
       %0 = trl.constant dense<1.0> : tensor<f32>
       trl.yield %0 : tensor<f32>
     }
-    trl.output report "a" () {
+    trl.output report "a" (t = "2 : 3") {
       %j = trl.constant dense<7> : tensor<i32>
       %0 = trl.read @a[checked "0 : 5"] (%j : tensor<i32>) : tensor<f32>
       trl.yield %0 : tensor<f32>
-    })trl") == "E0914: index 7 of `a`, position 0, is not in 0:5");
+    })trl") == "E0914: index 7 of `a`, position 0, is not in 0:5, at t = 2");
 }
 
 TEST_CASE("the stop of a dim depends on its outer dims") {
