@@ -179,7 +179,7 @@ bool Checker::checkWritten(StringRef tensor, const Access &read) {
   auto point = leastPoint(missing);
   if (!point)
     return true;
-  read.op->emitError("E0901: the schedule is wrong: ")
+  read.op->emitError("E0002: the schedule is wrong: ")
       << pointText(tensor, reader, own, *point) << " is read by "
       << instanceText(placeOf(reader), "r:", own, *point)
       << " and was not written before";
@@ -221,7 +221,7 @@ bool Checker::isClobbered(const Role &write, const Role &other,
         if (!point)
           continue;
         auto diagnostic =
-            read.access->op->emitError("E0901: the schedule is wrong: ");
+            read.access->op->emitError("E0002: the schedule is wrong: ");
         diagnostic << pointText(tensor, read, names, *point) << ", which "
                    << instanceText(placeOf(read), read.prefix, names, *point)
                    << " reads, is overwritten before by "
@@ -308,7 +308,7 @@ bool Checker::run() {
   for (auto buffer : program.getOps<sched::BufferOp>())
     if (int64_t(buffer.getOffset() + buffer.getBytes()) >
         int64_t(program.getArena())) {
-      buffer.emitError("E0901: the buffer ends behind the arena");
+      buffer.emitError("E0002: the buffer ends behind the arena");
       holds = false;
     }
   // Leaves of a record are alike, up to the storage that others share.
@@ -319,7 +319,7 @@ bool Checker::run() {
     if (isa_and_nonnull<trl::InputOp>(declaration))
       continue;
     if (!buffers.count(tensor)) {
-      reads.front().op->emitError("E0901: @") << tensor << " has no buffer";
+      reads.front().op->emitError("E0002: @") << tensor << " has no buffer";
       holds = false;
       continue;
     }

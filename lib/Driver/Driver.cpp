@@ -65,7 +65,7 @@ static int compile(const Invocation &invocation, SourceManager &sources) {
   else
     diagnostics.printText(llvm::errs(), invocation.color);
   for (const Diagnostic &diagnostic : diagnostics.diagnostics())
-    if (diagnostic.code == "E0001") {
+    if (llvm::StringRef(diagnostic.code).starts_with("E000")) {
       reportInternalError();
       return exitInternal;
     }

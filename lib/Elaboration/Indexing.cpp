@@ -52,6 +52,10 @@ Term Elaborator::evaluateIndexing(const ast::IndexExpr &expr,
     auto index = evaluateItem(expr.items[k], environment, extent.lo, extent.hi);
     if (!index)
       return Term::error();
+    if (index->kind == IndexValue::Kind::Dynamic &&
+        cast<RankedTensorType>(index->dynamic.getType()).getRank() != 0)
+      return fail("E0204", index->span,
+                  "an index of a point is one integer, and this is a tensor");
     indices.push_back(*index);
   }
   return readTensor(tensor, std::move(indices), expr.span);

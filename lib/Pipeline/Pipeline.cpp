@@ -11,6 +11,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "timerl/Autodiff/Passes.h"
+#include "timerl/Check/Check.h"
 #include "timerl/Conversion/Passes.h"
 #include "timerl/Elaboration/Elaborate.h"
 #include "timerl/Frontend/ModuleLoader.h"
@@ -20,15 +21,33 @@
 
 using namespace timerl;
 
+/// The stages that are IR, each with the passes that lead to it from the one
+/// before, `trl` from elaboration's result. A schedule checks itself before
+/// anything is made of it.
+namespace {
+struct IrStage {
+  llvm::StringLiteral name;
+  std::unique_ptr<mlir::Pass> (*createPass)();
+  std::unique_ptr<mlir::Pass> (*createCheck)() = nullptr;
+};
+} // namespace
+static constexpr IrStage irStages[] = {
+    {"trl", poly::createProveDefinitionsPass},
+    {"trl-grad", autodiff::createTrlGradPass},
+    {"pdg", createTrlToPdgPass},
+    {"sched", createPdgToSchedPass, check::createCheckSchedulePass},
+};
+
 std::vector<std::string> timerl::stageNames() {
-  return {"ast", "trl", "trl-grad", "pdg", "sched"};
+  std::vector<std::string> names = {"ast"};
+  for (const IrStage &stage : irStages)
+    names.push_back(stage.name.str());
+  return names;
 }
 
 /// Runs one pass; false after an error, which is reported.
 static bool runPass(mlir::ModuleOp module, std::unique_ptr<mlir::Pass> pass,
-                    const SourceManager &sources,
                     DiagnosticEngine &diagnostics) {
-  DiagnosticBridge bridge(*module.getContext(), sources, diagnostics);
   std::string name = pass->getArgument().str();
   mlir::PassManager manager(module.getContext());
   manager.addPass(std::move(pass));
@@ -84,36 +103,25 @@ std::string timerl::runPipeline(const Invocation &invocation,
   }
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticBridge bridge(context, sources, diagnostics);
   auto module =
       elaborate(context, program, sources, {invocation.defines}, diagnostics);
-  if (!module || !runPass(*module, poly::createProveDefinitionsPass(), sources,
-                          diagnostics))
+  if (!module)
     return text;
-  if (invocation.interpret) {
+  llvm::StringRef last =
+      invocation.interpret ? "trl" : llvm::StringRef(invocation.emit);
+  for (const IrStage &stage : irStages) {
+    if (!runPass(*module, stage.createPass(), diagnostics))
+      return text;
+    if (stage.createCheck &&
+        !runPass(*module, stage.createCheck(), diagnostics))
+      return text;
+    if (stage.name == last)
+      break;
+  }
+  if (invocation.interpret)
     interpretModule(*module, invocation, sources, diagnostics, os);
-    return text;
-  }
-  if (invocation.emit == "trl") {
+  else
     module->print(os);
-    return text;
-  }
-
-  if (!runPass(*module, autodiff::createTrlGradPass(), sources, diagnostics))
-    return text;
-  if (invocation.emit == "trl-grad") {
-    module->print(os);
-    return text;
-  }
-
-  if (!runPass(*module, createTrlToPdgPass(), sources, diagnostics))
-    return text;
-  if (invocation.emit == "pdg") {
-    module->print(os);
-    return text;
-  }
-
-  if (!runPass(*module, createPdgToSchedPass(), sources, diagnostics))
-    return text;
-  module->print(os); // `sched`, the last stage so far.
   return text;
 }

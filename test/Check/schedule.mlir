@@ -45,7 +45,7 @@ sched.program @main arena 64 {
     }
     sched.if "t >= 1" {
       sched.output report "m" (t = "t") over (t = "1 : 98") {
-        // expected-error @+1 {{E0901: the schedule is wrong: x[1], which 'm' at t = 1 reads, is overwritten before by x[3]}}
+        // expected-error @+1 {{E0002: the schedule is wrong: x[1], which 'm' at t = 1 reads, is overwritten before by x[3]}}
         %0 = trl.read @x["t"] : tensor<f32>
         trl.yield %0 : tensor<f32>
       }
@@ -61,7 +61,7 @@ sched.program @main arena 64 {
   sched.buffer @x window [10] origin [0] at 0 bytes 40 live [0, 1]
   sched.for t = "0 : 10" {
     sched.output report "m" (t = "t") over (t = "0 : 10") {
-      // expected-error @+1 {{E0901: the schedule is wrong: x[0] is read by 'm' at t = 0 and was not written before}}
+      // expected-error @+1 {{E0002: the schedule is wrong: x[0] is read by 'm' at t = 0 and was not written before}}
       %0 = trl.read @x["t"] : tensor<f32>
       trl.yield %0 : tensor<f32>
     }

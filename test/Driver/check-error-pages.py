@@ -14,7 +14,7 @@ def codes(program):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "example.trl")
         path.write_text(program)
-        run = subprocess.run([compiler, "--emit=trl-grad", "-o", "/dev/null", path],
+        run = subprocess.run([compiler, "--emit=sched", "-o", "/dev/null", path],
                              capture_output=True, text=True)
     assert run.returncode in (0, 1), f"exit code {run.returncode}: {run.stderr}"
     return set(re.findall(r"(?:error|warning)\[(E\d{4})\]", run.stderr))

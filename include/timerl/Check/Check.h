@@ -23,7 +23,7 @@
 
 namespace timerl::check {
 
-/// `sched-check`: an error E0901 at the reading statement for each access that
+/// `sched-check`: an error E0002 at the reading statement for each access that
 /// does not find its value, with the point and the statement at fault.
 std::unique_ptr<mlir::Pass> createCheckSchedulePass();
 void registerPasses();

@@ -169,7 +169,7 @@ while sum(tally.values()) < count:
         path.write_text("\n".join(lines))
         result = subprocess.run([tool, "--sched-check", path, "-o", "/dev/null"], capture_output=True, text=True)
     errors = [line for line in result.stderr.splitlines() if "error: " in line]
-    if any("E0901" not in line for line in errors) or (result.returncode != 0) != bool(errors):
+    if any("E0002" not in line for line in errors) or (result.returncode != 0) != bool(errors):
         bad += 1
         print(f"--- {number}: not accepted as input\n" + "\n".join(lines) + "\n" + result.stderr)
         tally["right"] += 1
