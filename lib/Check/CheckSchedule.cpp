@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <isl/ilp.h>
 #include <set>
 
 using namespace mlir;
@@ -63,13 +64,14 @@ private:
 
   SmallVector<Expr> before(const Role &a, const Role &b, Order order) const;
   bool checkWritten(StringRef tensor, const Access &read);
-  bool checkKept(StringRef tensor, const Access &read);
+  bool checkKept(StringRef tensor, const Access &read, bool sameTensor);
+  bool mayWrap(StringRef tensor, unsigned position);
   bool isClobbered(const Role &write, const Role &other, const Role &read,
                    const Expr &sameSlot, StringRef tensor, StringRef by);
   std::string pointText(StringRef tensor, const Role &role,
                         ArrayRef<std::string> names,
                         const poly::Point &point) const;
-  std::string key(StringRef tensor) const;
+  const std::string &key(StringRef tensor);
   const Place &placeOf(const Role &role) const {
     return accesses.places[role.access->place];
   }
@@ -78,6 +80,10 @@ private:
   Accesses accesses;
   IslContext context;
   llvm::StringMap<sched::BufferOp> buffers;
+  llvm::StringMap<SmallVector<bool>> wraps;
+  llvm::StringMap<std::string> keys;
+  /// Pairs of a read and a foreign write that were looked at, by their texts.
+  std::set<std::string> foreign;
   bool complete = true;
 };
 
@@ -107,6 +113,25 @@ SmallVector<Expr> Checker::before(const Role &a, const Role &b,
   if (first.order < second.order)
     ways.push_back(Expr::conj(equal));
   return ways;
+}
+
+static std::string text(const Access &access) {
+  std::string result = std::to_string(access.place) + ": ";
+  result += access.condition.str();
+  for (const Expr &index : access.point)
+    result += ", " + index.str();
+  return result;
+}
+
+/// All writes of a tensor, as text: leaves of a record are written alike.
+const std::string &Checker::key(StringRef tensor) {
+  auto [entry, isNew] = keys.try_emplace(tensor);
+  if (isNew)
+    if (auto found = accesses.writes.find(tensor);
+        found != accesses.writes.end())
+      for (const Access &access : found->second)
+        entry->second += text(access) + "; ";
+  return entry->second;
 }
 
 std::string Checker::pointText(StringRef tensor, const Role &role,
@@ -239,8 +264,49 @@ bool Checker::isClobbered(const Role &write, const Role &other,
   return false;
 }
 
-/// Between the write and the read of a value, its slot is not written.
-bool Checker::checkKept(StringRef tensor, const Access &read) {
+/// Whether two written points may differ by as much as the window there, so
+/// that different points have one slot.
+bool Checker::mayWrap(StringRef tensor, unsigned position) {
+  auto [entry, isNew] = wraps.try_emplace(tensor);
+  if (!isNew)
+    return entry->second[position];
+  ArrayRef<int64_t> window = buffers.lookup(tensor).getWindow();
+  for (unsigned k = 0; k < window.size(); ++k) {
+    std::optional<int64_t> lo, hi;
+    bool bounded = true;
+    for (const Access &write : accesses.writes[tensor]) {
+      Coordinates space(context, write.variables, accesses.parameters);
+      Set domain =
+          space.where(Expr::conj({accesses.assumptions, write.condition}));
+      if (isEmpty(domain))
+        continue;
+      PwAff value = space.value(write.point[k]);
+      Set points(isl_map_range(isl_map_intersect_domain(
+          isl_map_from_pw_aff(value.release()), domain.release())));
+      isl_aff *coordinate = isl_aff_var_on_domain(
+          isl_local_space_from_space(isl_set_get_space(points.get())),
+          isl_dim_set, 0);
+      Isl<isl_val> least(isl_set_min_val(points.get(), coordinate));
+      Isl<isl_val> greatest(isl_set_max_val(points.get(), coordinate));
+      isl_aff_free(coordinate);
+      if (!least || !greatest || isl_val_is_int(least.get()) != isl_bool_true ||
+          isl_val_is_int(greatest.get()) != isl_bool_true) {
+        bounded = false;
+        break;
+      }
+      int64_t from = isl_val_get_num_si(least.get());
+      int64_t to = isl_val_get_num_si(greatest.get());
+      lo = std::min(lo.value_or(from), from);
+      hi = std::max(hi.value_or(to), to);
+    }
+    wraps[tensor].push_back(!bounded || (lo && *hi - *lo >= window[k]));
+  }
+  return wraps[tensor][position];
+}
+
+/// Between the write and the read of a value, its slot is not written: not by
+/// other values of the tensor (unless that is known), nor by other tensors.
+bool Checker::checkKept(StringRef tensor, const Access &read, bool sameTensor) {
   sched::BufferOp buffer = buffers.lookup(tensor);
   Role reader{&read, "r:"};
   for (const Access &write : accesses.writes[tensor]) {
@@ -248,6 +314,8 @@ bool Checker::checkKept(StringRef tensor, const Access &read) {
     // Other values of the tensor, in the same slot.
     ArrayRef<int64_t> window = buffer.getWindow();
     for (const Access &other : accesses.writes[tensor]) {
+      if (!sameTensor)
+        break;
       Role third{&other, "o:"};
       SmallVector<Expr> same, different;
       for (unsigned k = 0; k < window.size(); ++k) {
@@ -272,7 +340,11 @@ bool Checker::checkKept(StringRef tensor, const Access &read) {
           begin >= int64_t(buffer.getOffset() + buffer.getBytes()))
         continue;
       auto writes = accesses.writes.find(other.getTensor());
-      if (writes == accesses.writes.end())
+      if (writes == accesses.writes.end() ||
+          !foreign
+               .insert(text(read) + "|" + text(write) + "|" +
+                       key(other.getTensor()))
+               .second)
         continue;
       for (const Access &over : writes->second)
         if (isClobbered(writer, {&over, "o:"}, reader, Expr::boolean(true),
@@ -283,26 +355,6 @@ bool Checker::checkKept(StringRef tensor, const Access &read) {
   return true;
 }
 
-/// What the result of the checks of a tensor depends on.
-std::string Checker::key(StringRef tensor) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto add = [&](const std::vector<Access> &list) {
-    for (const Access &access : list) {
-      os << access.place << ": " << access.condition.str();
-      for (const Expr &index : access.point)
-        os << ", " << index.str();
-      os << "; ";
-    }
-  };
-  if (auto found = accesses.reads.find(tensor); found != accesses.reads.end())
-    add(found->second);
-  os << "| ";
-  if (auto found = accesses.writes.find(tensor); found != accesses.writes.end())
-    add(found->second);
-  return text;
-}
-
 bool Checker::run() {
   bool holds = true;
   for (auto buffer : program.getOps<sched::BufferOp>())
@@ -311,8 +363,8 @@ bool Checker::run() {
       buffer.emitError("E0002: the buffer ends behind the arena");
       holds = false;
     }
-  // Leaves of a record are alike, up to the storage that others share.
-  std::set<std::string> written;
+  // The leaves of a record are written and read alike: once is enough.
+  std::set<std::string> written, kept;
   for (auto &[tensor, reads] : accesses.reads) {
     auto declaration = SymbolTable::lookupNearestSymbolFrom(
         program, StringAttr::get(program.getContext(), tensor));
@@ -323,20 +375,18 @@ bool Checker::run() {
       holds = false;
       continue;
     }
-    bool known = !written.insert(key(tensor)).second;
-    std::set<std::string> seen;
     OperationLimit limit(context, maxOperations);
+    std::string windows;
+    for (int64_t size : buffers.lookup(tensor).getWindow())
+      windows += std::to_string(size) + ", ";
     for (const Access &read : reads) {
-      std::string text = std::to_string(read.place) + read.condition.str();
-      for (const Expr &index : read.point)
-        text += ", " + index.str();
-      if (!seen.insert(text).second)
-        continue;
-      if (!known && !checkWritten(tensor, read)) {
+      std::string both = text(read) + "|" + key(tensor);
+      if (written.insert(both).second && !checkWritten(tensor, read)) {
         holds = false;
         break;
       }
-      if (!checkKept(tensor, read)) {
+      bool sameSlots = kept.insert(windows + both).second;
+      if (!checkKept(tensor, read, sameSlots)) {
         holds = false;
         break;
       }
