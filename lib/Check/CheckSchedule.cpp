@@ -30,6 +30,120 @@ enum class Order { Must, May };
 /// Per tensor: about a second.
 constexpr uint64_t maxOperations = 10'000'000;
 
+/// Variables that equations determine, each by an expression over the others:
+/// with them gone, the sets are small and many are empty at sight.
+class Solution {
+public:
+  /// Takes what it can of a conjunction, and gives the rest.
+  Expr solve(ArrayRef<Expr> given) {
+    SmallVector<Expr> facts;
+    for (const Expr &fact : given)
+      if (fact.kind() == Expr::Kind::And)
+        facts.append(fact.operands().begin(), fact.operands().end());
+      else
+        facts.push_back(fact);
+    for (unsigned k = 0; k < facts.size(); ++k) {
+      Expr fact = apply(facts[k]);
+      facts[k] = fact;
+      if (fact.kind() != Expr::Kind::Eq)
+        continue;
+      const Expr &sum = fact.operands()[0];
+      auto tryVariable = [&](const Expr &term, int64_t coefficient) {
+        // The reader's own variables stay.
+        if (term.kind() != Expr::Kind::Var || std::abs(coefficient) != 1 ||
+            !(term.name().starts_with("w:") || term.name().starts_with("o:")))
+          return false;
+        Expr rest = (sum - term * coefficient) * -coefficient;
+        if (rest.isOverflow() || rest.mentions(term.name()))
+          return false;
+        for (auto &[name, value] : values)
+          value = substitute(value, term.name(), rest);
+        values.emplace_back(term.name().str(), rest);
+        return true;
+      };
+      bool solved = false;
+      if (sum.kind() == Expr::Kind::Var)
+        solved = tryVariable(sum, 1);
+      else if (sum.kind() == Expr::Kind::Sum)
+        for (auto [term, coefficient] :
+             llvm::zip(sum.operands(), sum.coefficients()))
+          if (!solved)
+            solved = tryVariable(term, coefficient);
+      if (solved)
+        facts[k] = Expr::boolean(true);
+    }
+    for (Expr &fact : facts)
+      fact = apply(fact);
+    return Expr::conj(facts);
+  }
+
+  Expr apply(const Expr &expr) const {
+    return expr.substitute([&](StringRef name) -> std::optional<Expr> {
+      for (const auto &[variable, value] : values)
+        if (variable == name)
+          return value;
+      return std::nullopt;
+    });
+  }
+
+  /// The names that are left.
+  SmallVector<std::string> unsolved(ArrayRef<std::string> names) const {
+    SmallVector<std::string> result;
+    for (const std::string &name : names)
+      if (llvm::none_of(values,
+                        [&](const auto &entry) { return entry.first == name; }))
+        result.push_back(name);
+    return result;
+  }
+
+private:
+  static Expr substitute(const Expr &expr, StringRef name, const Expr &value) {
+    return expr.substitute([&](StringRef other) -> std::optional<Expr> {
+      return other == name ? std::optional<Expr>(value) : std::nullopt;
+    });
+  }
+  std::vector<std::pair<std::string, Expr>> values;
+};
+
+/// A point of a set, for messages: variables that were solved have values too.
+struct Instance {
+  ArrayRef<std::string> names;
+  const poly::Point &point;
+  const Solution &solution;
+
+  std::string text(const Expr &expr) const {
+    auto value = solution.apply(expr).evaluate(
+        [&](StringRef name) -> std::optional<int64_t> {
+          auto found = llvm::find(names, name);
+          if (found != names.end())
+            return point.coordinates[found - names.begin()];
+          for (const auto &[parameter, value] : point.parameters)
+            if (parameter == name)
+              return value;
+          return std::nullopt;
+        });
+    return value ? std::to_string(*value) : expr.str();
+  }
+};
+
+/// An access whose variables have a prefix of their own, so that several fit
+/// into one space.
+struct Role {
+  const Access *access;
+  std::string prefix;
+  Expr in(const Expr &expr) const {
+    return expr.substitute([&](StringRef name) -> std::optional<Expr> {
+      if (llvm::is_contained(access->variables, name))
+        return Expr::var(prefix + name.str());
+      return std::nullopt;
+    });
+  }
+  void addVariables(SmallVectorImpl<std::string> &names) const {
+    for (const std::string &variable : access->variables)
+      names.push_back(prefix + variable);
+  }
+};
+
 class Checker {
 public:
   explicit Checker(sched::ProgramOp program)
@@ -44,33 +158,12 @@ public:
   bool isComplete() const { return complete; }
 
 private:
-  /// An access whose variables have a prefix of their own, so that several fit
-  /// into one space.
-  struct Role {
-    const Access *access;
-    std::string prefix;
-    Expr in(const Expr &expr) const {
-      return expr.substitute([&](StringRef name) -> std::optional<Expr> {
-        if (llvm::is_contained(access->variables, name))
-          return Expr::var(prefix + name.str());
-        return std::nullopt;
-      });
-    }
-    void addVariables(SmallVectorImpl<std::string> &names) const {
-      for (const std::string &variable : access->variables)
-        names.push_back(prefix + variable);
-    }
-  };
-
   SmallVector<Expr> before(const Role &a, const Role &b, Order order) const;
   bool checkWritten(StringRef tensor, const Access &read);
   bool checkKept(StringRef tensor, const Access &read, bool sameTensor);
   bool mayWrap(StringRef tensor, unsigned position);
   bool isClobbered(const Role &write, const Role &other, const Role &read,
                    const Expr &sameSlot, StringRef tensor, StringRef by);
-  std::string pointText(StringRef tensor, const Role &role,
-                        ArrayRef<std::string> names,
-                        const poly::Point &point) const;
   const std::string &key(StringRef tensor);
   const Place &placeOf(const Role &role) const {
     return accesses.places[role.access->place];
@@ -134,35 +227,20 @@ const std::string &Checker::key(StringRef tensor) {
   return entry->second;
 }
 
-std::string Checker::pointText(StringRef tensor, const Role &role,
-                               ArrayRef<std::string> names,
-                               const poly::Point &point) const {
+static std::string pointText(StringRef tensor, const Role &role,
+                             const Instance &at) {
   SmallVector<std::string> indices;
-  for (const Expr &index : role.access->point) {
-    auto value =
-        role.in(index).evaluate([&](StringRef name) -> std::optional<int64_t> {
-          auto found = llvm::find(names, name);
-          if (found != names.end())
-            return point.coordinates[found - names.begin()];
-          for (const auto &[parameter, value] : point.parameters)
-            if (parameter == name)
-              return value;
-          return std::nullopt;
-        });
-    indices.push_back(value ? std::to_string(*value) : index.str());
-  }
+  for (const Expr &index : role.access->point)
+    indices.push_back(at.text(role.in(index)));
   return (tensor + "[" + llvm::join(indices, ", ") + "]").str();
 }
 
-static std::string instanceText(const Place &place, StringRef prefix,
-                                ArrayRef<std::string> names,
-                                const poly::Point &point) {
+static std::string placeText(const Place &place, const Role &role,
+                             const Instance &at) {
   SmallVector<std::string> parts;
-  for (const Loop &loop : place.loops) {
-    auto found = llvm::find(names, (prefix + loop.name).str());
+  for (const Loop &loop : place.loops)
     parts.push_back(loop.name + " = " +
-                    std::to_string(point.coordinates[found - names.begin()]));
-  }
+                    at.text(Expr::var(role.prefix + loop.name)));
   std::string text = "'" + place.name + "'";
   if (!parts.empty())
     text += " at " + llvm::join(parts, ", ");
@@ -185,17 +263,21 @@ bool Checker::checkWritten(StringRef tensor, const Access &read) {
       Role writer{&write, "w:"};
       names.truncate(numOwn);
       writer.addVariables(names);
-      SmallVector<Expr> facts{writer.in(write.condition)};
+      SmallVector<Expr> facts;
       for (auto [a, b] : llvm::zip(read.point, write.point))
         facts.push_back(Expr::eq(reader.in(a), writer.in(b)));
-      Coordinates both(context, names, accesses.parameters);
-      Set common = both.where(Expr::conj(facts));
+      facts.push_back(writer.in(write.condition));
+      Solution solution;
+      Expr condition = solution.solve(facts);
+      SmallVector<std::string> left = solution.unsolved(names);
+      Coordinates both(context, left, accesses.parameters);
+      Set common = both.where(condition);
       if (isEmpty(common))
         continue;
       for (const Expr &way : before(writer, reader, Order::Must)) {
-        Set pairs = common & both.where(way);
+        Set pairs = common & both.where(solution.apply(way));
         Set found(isl_set_project_out(pairs.release(), isl_dim_set, numOwn,
-                                      names.size() - numOwn));
+                                      left.size() - numOwn));
         missing = missing - found;
       }
     }
@@ -204,9 +286,11 @@ bool Checker::checkWritten(StringRef tensor, const Access &read) {
   auto point = leastPoint(missing);
   if (!point)
     return true;
+  Solution none;
+  Instance at{own, *point, none};
   read.op->emitError("E0002: the schedule is wrong: ")
-      << pointText(tensor, reader, own, *point) << " is read by "
-      << instanceText(placeOf(reader), "r:", own, *point)
+      << pointText(tensor, reader, at) << " is read by "
+      << placeText(placeOf(reader), reader, at)
       << " and was not written before";
   return false;
 }
@@ -217,20 +301,29 @@ bool Checker::isClobbered(const Role &write, const Role &other,
   SmallVector<std::string> names;
   for (const Role *role : {&read, &write, &other})
     role->addVariables(names);
-  SmallVector<Expr> facts{accesses.assumptions, sameSlot};
-  for (const Role *role : {&read, &write, &other})
-    facts.push_back(role->in(role->access->condition));
-  for (auto [a, b] : llvm::zip(read.access->point, write.access->point))
-    facts.push_back(Expr::eq(read.in(a), write.in(b)));
   SmallVector<Expr> first = before(write, other, Order::May);
   SmallVector<Expr> second = before(other, read, Order::May);
-  if (first.empty() || second.empty())
-    return false;
   SmallVector<Expr> required = before(write, read, Order::Must);
-  if (required.empty())
+  if (first.empty() || second.empty() || required.empty())
     return false;
-  Coordinates space(context, names, accesses.parameters);
-  Set common = space.where(Expr::conj(facts));
+  SmallVector<Expr> facts;
+  for (auto [a, b] : llvm::zip(read.access->point, write.access->point))
+    facts.push_back(Expr::eq(read.in(a), write.in(b)));
+  facts.append({sameSlot, accesses.assumptions});
+  for (const Role *role : {&read, &write, &other})
+    facts.push_back(role->in(role->access->condition));
+  Solution solution;
+  Expr condition = solution.solve(facts);
+  for (SmallVector<Expr> *ways : {&first, &second, &required}) {
+    for (Expr &way : *ways)
+      way = solution.apply(way);
+    llvm::erase_if(*ways, [](const Expr &way) { return way.isFalse(); });
+    if (ways->empty())
+      return false;
+  }
+  SmallVector<std::string> left = solution.unsolved(names);
+  Coordinates space(context, left, accesses.parameters);
+  Set common = space.where(condition);
   if (isEmpty(common))
     return false;
   for (const Expr &early : first) {
@@ -245,18 +338,17 @@ bool Checker::isClobbered(const Role &write, const Role &other,
         auto point = leastPoint(whole & space.where(way));
         if (!point)
           continue;
+        Instance at{left, *point, solution};
         auto diagnostic =
             read.access->op->emitError("E0002: the schedule is wrong: ");
-        diagnostic << pointText(tensor, read, names, *point) << ", which "
-                   << instanceText(placeOf(read), read.prefix, names, *point)
+        diagnostic << pointText(tensor, read, at) << ", which "
+                   << placeText(placeOf(read), read, at)
                    << " reads, is overwritten before by "
-                   << pointText(by, other, names, *point);
+                   << pointText(by, other, at);
         diagnostic.attachNote(other.access->op->getLoc())
-            << "by "
-            << instanceText(placeOf(other), other.prefix, names, *point);
+            << "by " << placeText(placeOf(other), other, at);
         diagnostic.attachNote(write.access->op->getLoc())
-            << "written by "
-            << instanceText(placeOf(write), write.prefix, names, *point);
+            << "written by " << placeText(placeOf(write), write, at);
         return true;
       }
     }

@@ -146,12 +146,34 @@ Set Coordinates::where(const Expr &condition) const {
   case Expr::Kind::Not:
     return Set(isl_pw_aff_non_zero_set(
         value(condition.operands()[0].operands()[0]).release()));
-  case Expr::Kind::And:
+  case Expr::Kind::And: {
+    // Affine constraints go into one convex set: to intersect a set for each
+    // would take most of the time.
+    isl_basic_set *convex = isl_basic_set_universe(setSpace.copy());
+    llvm::SmallVector<Expr> rest;
+    for (const Expr &operand : condition.operands()) {
+      bool equality = operand.kind() == Expr::Kind::Eq;
+      Aff aff = equality || operand.kind() == Expr::Kind::Ge
+                    ? affine(operand.operands()[0])
+                    : Aff();
+      if (!aff || isl_aff_dim(aff.get(), isl_dim_param) !=
+                      isl_space_dim(setSpace.get(), isl_dim_param)) {
+        rest.push_back(operand);
+        continue;
+      }
+      convex = isl_basic_set_add_constraint(
+          convex, equality ? isl_equality_from_aff(aff.release())
+                           : isl_inequality_from_aff(aff.release()));
+    }
+    Set result(isl_set_from_basic_set(convex));
+    for (const Expr &operand : rest)
+      result = result & where(operand);
+    return result;
+  }
   case Expr::Kind::Or: {
     Set result = where(condition.operands()[0]);
     for (const Expr &operand : condition.operands().drop_front())
-      result = condition.kind() == Expr::Kind::And ? result & where(operand)
-                                                   : result | where(operand);
+      result = result | where(operand);
     return result;
   }
   default:
