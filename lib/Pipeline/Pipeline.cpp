@@ -17,6 +17,8 @@
 #include "timerl/Frontend/ModuleLoader.h"
 #include "timerl/Interpreter/Interpreter.h"
 #include "timerl/Poly/Definitions.h"
+#include "timerl/Schedule/ScheduleJson.h"
+#include "timerl/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;
@@ -35,6 +37,7 @@ static constexpr IrStage irStages[] = {
     {"trl", poly::createProveDefinitionsPass},
     {"trl-grad", autodiff::createTrlGradPass},
     {"pdg", createTrlToPdgPass},
+    {"pdg-opt", createPdgDemandPass},
     {"sched", createPdgToSchedPass, check::createCheckSchedulePass},
 };
 
@@ -42,6 +45,7 @@ std::vector<std::string> timerl::stageNames() {
   std::vector<std::string> names = {"ast"};
   for (const IrStage &stage : irStages)
     names.push_back(stage.name.str());
+  names.push_back("schedule-json");
   return names;
 }
 
@@ -108,8 +112,10 @@ std::string timerl::runPipeline(const Invocation &invocation,
       elaborate(context, program, sources, {invocation.defines}, diagnostics);
   if (!module)
     return text;
-  llvm::StringRef last =
-      invocation.interpret ? "trl" : llvm::StringRef(invocation.emit);
+  bool asJson = invocation.emit == "schedule-json";
+  llvm::StringRef last = invocation.interpret ? "trl"
+                         : asJson ? "sched"
+                                  : llvm::StringRef(invocation.emit);
   for (const IrStage &stage : irStages) {
     if (!runPass(*module, stage.createPass(), diagnostics))
       return text;
@@ -121,6 +127,9 @@ std::string timerl::runPipeline(const Invocation &invocation,
   }
   if (invocation.interpret)
     interpretModule(*module, invocation, sources, diagnostics, os);
+  else if (asJson)
+    for (auto schedule : module->getOps<sched::ProgramOp>())
+      schedule::writeScheduleJson(schedule, os);
   else
     module->print(os);
   return text;

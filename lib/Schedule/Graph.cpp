@@ -31,7 +31,7 @@ static std::optional<int64_t> take(isl_val *value) {
 
 Bounds Dependence::distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
                             int64_t toScale) {
-  auto [entry, isNew] = distances.try_emplace(
+  auto [entry, isNew] = distances->try_emplace(
       {int64_t(fromDim), fromScale, int64_t(toDim), toScale});
   if (!isNew)
     return entry->second;
@@ -82,6 +82,8 @@ Graph::Graph(IslContext &context, pdg::GraphOp op) : context(context), op(op) {
     Coordinates coordinates(context, statement.dims, params, statement.name);
     statement.domain =
         parseSet(context, node.getDomain()) & coordinates.universe();
+    if (isEmpty(statement.domain))
+      continue; // Never executed.
     for (unsigned k = 0; k < node.getTargets().size(); ++k) {
       definitions[node.getTarget(k)].push_back(
           {unsigned(statements.size()), k});
@@ -113,8 +115,9 @@ Graph::Graph(IslContext &context, pdg::GraphOp op) : context(context), op(op) {
         if (same != dependences.end())
           same->tensors.push_back(tensor);
         else
-          dependences.push_back(
-              {from, to, Map(isl_map_coalesce(map.release())), {tensor}, {}});
+          dependences.emplace_back(from, to,
+                                   Map(isl_map_coalesce(map.release())),
+                                   llvm::SmallVector<std::string>{tensor});
       }
     }
 }

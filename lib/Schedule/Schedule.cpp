@@ -84,7 +84,7 @@ void Scheduler::keepOrder(Edges &edges, unsigned s) {
   later =
       Map(isl_map_intersect_range(later.release(), statement.domain.copy()));
   if (!isEmpty(later))
-    edges.push_back({s, s, later, {}, {}});
+    edges.emplace_back(s, s, later, llvm::SmallVector<std::string>());
 }
 
 /// Components that can share a loop with the first one; `parallel`: a loop
@@ -179,34 +179,58 @@ Edges Scheduler::enter(const Cluster &cluster, Edges edges, unsigned place,
     equal = isl_constraint_set_constant_si(equal, -same);
     Map map(isl_map_add_constraint(edge.map.copy(), equal));
     if (!isEmpty(map))
-      inner.push_back({edge.from, edge.to, map, edge.tensors, {}});
+      inner.emplace_back(edge.from, edge.to, map, edge.tensors);
   }
   return inner;
 }
 
-/// Of the components that are ready, those with the fewest dims come first, so
-/// that initial values do not keep apart the loops around what follows.
+/// Of the components that are ready, those come first that could not share a
+/// loop with one that is not, and of these the ones with the fewest dims. So
+/// initial values do not keep apart the loops around what follows.
 void Scheduler::bringForward(std::vector<Members> &components,
                              const Edges &edges) {
   std::map<unsigned, size_t> owner;
   for (auto [c, component] : llvm::enumerate(components))
     for (unsigned s : component)
       owner[s] = c;
-  std::vector<bool> ready(components.size(), true);
+  std::vector<std::set<size_t>> before(components.size()),
+      after(components.size());
   for (const Dependence &edge : edges) {
     auto from = owner.find(edge.from), to = owner.find(edge.to);
-    if (from != owner.end() && to != owner.end() && from->second != to->second)
-      ready[to->second] = false;
+    if (from == owner.end() || to == owner.end() || from->second == to->second)
+      continue;
+    before[to->second].insert(from->second);
+    after[from->second].insert(to->second);
   }
-  std::optional<std::pair<unsigned, size_t>> best;
-  for (auto [c, component] : llvm::enumerate(components)) {
+  auto couldWait = [&](size_t c) {
+    unsigned seed = components[c][0];
+    for (size_t other : after[c]) {
+      if (before[other].size() < 2)
+        continue;
+      Members both;
+      std::merge(components[c].begin(), components[c].end(),
+                 components[other].begin(), components[other].end(),
+                 std::back_inserter(both));
+      Edges inside = edgesInside(edges, both);
+      for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d)
+        if (!graph.statements[seed].isFixed(d) &&
+            align(graph, both, inside, seed, d, true))
+          return true;
+    }
+    return false;
+  };
+  std::optional<std::tuple<bool, unsigned, size_t>> best;
+  for (size_t c = 0; c < components.size(); ++c) {
+    if (!before[c].empty())
+      continue;
     unsigned dims = UINT_MAX;
-    for (unsigned s : component)
+    for (unsigned s : components[c])
       dims = std::min(dims, graph.statements[s].countFree());
-    if (ready[c] && (!best || dims < best->first))
-      best = {dims, c};
+    std::tuple<bool, unsigned, size_t> rank{dims > 0 && couldWait(c), dims, c};
+    if (!best || rank < *best)
+      best = rank;
   }
-  auto first = components.begin() + best->second;
+  auto first = components.begin() + std::get<2>(*best);
   std::rotate(components.begin(), first, std::next(first));
 }
 

@@ -15,6 +15,7 @@
 #include "timerl/Conversion/Passes.h"
 #include "timerl/Interpreter/Passes.h"
 #include "timerl/Poly/Definitions.h"
+#include "timerl/Transforms/Passes.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
@@ -28,6 +29,7 @@ int main(int argc, char **argv) {
   timerl::check::registerPasses();
   timerl::interp::registerPasses();
   timerl::registerTrlToPdgPass();
+  timerl::registerPdgTransforms();
   timerl::registerPdgToSchedPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));

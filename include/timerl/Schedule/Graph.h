@@ -62,14 +62,22 @@ struct Bounds {
 
 /// { from[x] -> to[y] }: y reads what x wrote.
 struct Dependence {
+  Dependence(unsigned from, unsigned to, poly::Map map,
+             llvm::SmallVector<std::string> tensors)
+      : from(from), to(to), map(std::move(map)), tensors(std::move(tensors)) {}
+
   unsigned from, to;
   poly::Map map;
   llvm::SmallVector<std::string> tensors;
-  std::map<std::vector<int64_t>, Bounds> distances; ///< computed so far
 
   /// Of toScale * y[toDim] - fromScale * x[fromDim].
   Bounds distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
                   int64_t toScale);
+
+private:
+  /// Computed so far; copies share them.
+  std::shared_ptr<std::map<std::vector<int64_t>, Bounds>> distances =
+      std::make_shared<std::map<std::vector<int64_t>, Bounds>>();
 };
 
 class Graph {

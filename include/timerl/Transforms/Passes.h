@@ -1,0 +1,28 @@
+//===- Passes.h - Transformations of the pdg stage --------------*- C++ -*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_TRANSFORMS_PASSES_H
+#define TIMERL_TRANSFORMS_PASSES_H
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+} // namespace mlir
+
+namespace timerl {
+
+/// `pdg-demand`: only what outputs need is computed. Domains shrink to the
+/// points that are read, as far as a few rounds tell; nodes without points,
+/// targets that nothing reads, and what only served them go.
+std::unique_ptr<mlir::Pass> createPdgDemandPass();
+
+void registerPdgTransforms();
+
+} // namespace timerl
+
+#endif // TIMERL_TRANSFORMS_PASSES_H
