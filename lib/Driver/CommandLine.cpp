@@ -78,17 +78,22 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.allow_extras();
   std::vector<std::string> defines, sets, inputs;
   std::string color = "auto", errorFormat = "text";
-  app.add_option("program", invocation.input, "the program, a .trl file");
+  app.add_option("program", invocation.input, "the program, a .trl file")
+      ->type_name("FILE");
   app.add_option("-o", invocation.output,
-                 "where the output goes; `-` is standard output");
+                 "where the output goes; `-` is standard output")
+      ->type_name("FILE");
   app.add_option("--emit", invocation.emit,
                  "stop at a stage and print it: " +
-                     llvm::join(stageNames(), ", "));
-  app.add_option("-D", defines, "NAME=VALUE: the value of a param")
-      ->allow_extra_args(false);
+                     llvm::join(stageNames(), ", "))
+      ->type_name("STAGE");
+  app.add_option("-D", defines, "the value of a param")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   app.add_option("-I", invocation.includePaths,
                  "a folder to look for modules in")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("DIR");
   app.add_option("--color", color, "colour in messages: auto, always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--error-format", errorFormat,
@@ -98,29 +103,37 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.add_flag("--MD", writeDependencies,
                "(-MD) also write a rule for make: what the output depends on");
   app.add_option("--MF", invocation.dependencyFile,
-                 "(-MF) where the rule goes; OUTPUT.d otherwise");
+                 "(-MF) where the rule goes; OUTPUT.d otherwise")
+      ->type_name("FILE");
   app.add_option("--MT", invocation.dependencyTarget,
-                 "(-MT) the target of the rule; OUTPUT otherwise");
+                 "(-MT) the target of the rule; OUTPUT otherwise")
+      ->type_name("NAME");
   app.add_option("--explain", invocation.explain,
-                 "CODE: explain an error, with an example and its fix");
+                 "explain an error, with an example and its fix")
+      ->type_name("CODE");
   app.add_flag("--interpret", invocation.interpret,
                "run the program with the reference interpreter");
   app.add_option("--seed", invocation.seed,
-                 "the seed of the run (with --interpret)");
-  app.add_option("--set", sets,
-                 "NAME=VALUE: the value of an arg (with --interpret)")
-      ->allow_extra_args(false);
+                 "the seed of the run (with --interpret)")
+      ->type_name("N");
+  app.add_option("--set", sets, "the value of an arg (with --interpret)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   app.add_option("--input", inputs,
-                 "NAME=FILE: an input's NPY or NPZ file (with --interpret)")
-      ->allow_extra_args(false);
+                 "an input's NPY or NPZ file (with --interpret)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
   app.add_option(
-      "--record", invocation.record,
-      "write every tensor at every point to an NPZ file (with --interpret)");
+         "--record", invocation.record,
+         "write every tensor at every point to an NPZ file (with --interpret)")
+      ->type_name("FILE");
   app.add_option(
-      "--check", invocation.check,
-      "check each equation against a recorded run (with --interpret)");
+         "--check", invocation.check,
+         "check each equation against a recorded run (with --interpret)")
+      ->type_name("FILE");
   app.add_option("--save", invocation.save,
-                 "write the program's saves to an NPZ file (with --interpret)");
+                 "write the program's saves to an NPZ file (with --interpret)")
+      ->type_name("FILE");
   std::string checkMode = "local";
   app.add_option("--check-mode", checkMode,
                  "local: each equation from the recorded values that it "

@@ -32,6 +32,10 @@ words = [w for tokens in pool for w in tokens if w.strip() and not w.startswith(
 words += ["-1", "0", "9223372036854775807", "1e308", "true", "[]", "{}", "()", "t", "grad", "zeros", "len", "x[0]"]
 
 
+def kind_of(word):
+    return "name" if re.match(r"[A-Za-z_]", word) else "number" if word[0].isdigit() else "sign"
+
+
 def damage(tokens):
     tokens = list(tokens)
     for _ in range(random.choice((1, 1, 1, 2, 4))):
@@ -39,7 +43,7 @@ def damage(tokens):
         if not places:
             break
         i = random.choice(places)
-        kind = random.randrange(6)
+        kind = random.randrange(12)
         if kind == 0:
             del tokens[i]
         elif kind == 1:
@@ -48,9 +52,12 @@ def damage(tokens):
             tokens[i] = random.choice(words)
         elif kind == 4:
             tokens.insert(i, random.choice(words))
-        else:
+        elif kind == 5:
             j = random.choice(places)
             tokens[i], tokens[j] = tokens[j], tokens[i]
+        else:  # A word of its own kind from the same program: often still a program.
+            alike = [tokens[j] for j in places if kind_of(tokens[j]) == kind_of(tokens[i])]
+            tokens[i] = random.choice(alike)
     return "".join(tokens)
 
 
