@@ -33,7 +33,8 @@ struct Cluster {
 
 class Scheduler {
 public:
-  Scheduler(Graph &graph) : graph(graph) {}
+  Scheduler(Graph &graph, Preference preference)
+      : graph(graph), preference(preference) {}
 
   LogicalResult run() {
     Members all(graph.statements.size());
@@ -50,13 +51,14 @@ private:
                          const std::vector<std::string> &variables);
   std::optional<Cluster> grow(const std::vector<Members> &components,
                               const Edges &edges, unsigned seed, unsigned dim,
-                              bool parallel);
+                              bool parallel, Preference preference);
   Edges enter(const Cluster &cluster, Edges edges, unsigned place,
               unsigned seed, const std::vector<std::string> &variables);
   void bringForward(std::vector<Members> &components, const Edges &edges);
   LogicalResult reportCycle(const Members &members);
 
   Graph &graph;
+  Preference preference;
 };
 
 bool contains(const Members &members, unsigned s) {
@@ -91,7 +93,8 @@ void Scheduler::keepOrder(Edges &edges, unsigned s) {
 /// whose iterations need no order.
 std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
                                        const Edges &edges, unsigned seed,
-                                       unsigned dim, bool parallel) {
+                                       unsigned dim, bool parallel,
+                                       Preference preference) {
   Cluster cluster;
   cluster.members = components[0];
   cluster.taken.assign(components.size(), false);
@@ -99,6 +102,14 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
   Edges inside = edgesInside(edges, cluster.members);
   auto loop = align(graph, cluster.members, inside, seed, dim, false);
   if (!loop || (parallel && !loop->parallel))
+    return std::nullopt;
+  // To keep storage small, a recurrence runs through the outermost loop that it
+  // can.
+  auto waits = [&](const Members &component, const Candidate &candidate) {
+    return preference == Preference::Storage && candidate.parallel &&
+           !edgesInside(edges, component).empty();
+  };
+  if (waits(components[0], *loop) && graph.statements[seed].countFree() > 1)
     return std::nullopt;
   cluster.loop = *loop;
   std::set<unsigned> waiting;
@@ -116,7 +127,7 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
                  next.end(), std::back_inserter(larger));
       Edges inside = edgesInside(edges, larger);
       auto joint = align(graph, larger, inside, seed, dim, true);
-      if (joint && (joint->parallel || !parallel)) {
+      if (joint && (joint->parallel || !parallel) && !waits(next, *joint)) {
         cluster.loop = *joint;
         cluster.members = larger;
         cluster.taken[c] = true;
@@ -129,6 +140,8 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
 }
 
 LogicalResult Scheduler::reportCycle(const Members &members) {
+  if (graph.context.failed())
+    return failure(); // No answer of isl means anything.
   auto diagnostic =
       graph.statements[members[0]].node.emitError()
       << "E0801: no order of evaluation as static loops was found for "
@@ -254,19 +267,25 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
     }
     // The loop that most can share; one without an order counts double, so
     // that it goes outside.
-    auto weight = [](const Cluster &cluster) {
-      return cluster.members.size() * (cluster.loop.parallel ? 2 : 1);
+    auto weight = [&](const Cluster &cluster) {
+      bool counts = cluster.loop.parallel && preference == Preference::Parallel;
+      return cluster.members.size() * (counts ? 2 : 1);
     };
     std::optional<Cluster> best;
-    for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d) {
-      if (graph.statements[seed].isFixed(d))
-        continue;
-      for (bool parallel : {true, false}) {
-        auto cluster = grow(rest, edges, seed, d, parallel);
-        if (cluster && (!best || weight(*cluster) > weight(*best)))
-          best = std::move(cluster);
+    auto consider = [&](Preference preference) {
+      for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d) {
+        if (graph.statements[seed].isFixed(d))
+          continue;
+        for (bool parallel : {true, false}) {
+          auto cluster = grow(rest, edges, seed, d, parallel, preference);
+          if (cluster && (!best || weight(*cluster) > weight(*best)))
+            best = std::move(cluster);
+        }
       }
-    }
+    };
+    consider(preference);
+    if (!best)
+      consider(Preference::Parallel); // Whatever there is.
     if (!best)
       return reportCycle(rest[0]);
     Edges inner =
@@ -284,6 +303,6 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
   return success();
 }
 
-LogicalResult schedule::computeSchedule(Graph &graph) {
-  return Scheduler(graph).run();
+LogicalResult schedule::computeSchedule(Graph &graph, Preference preference) {
+  return Scheduler(graph, preference).run();
 }

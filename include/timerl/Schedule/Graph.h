@@ -99,9 +99,15 @@ public:
   poly::Set executed(const Statement &statement, unsigned depth) const;
 };
 
+/// What comes outside, where there is a choice.
+enum class Preference {
+  Parallel, ///< loops without an order: threads meet seldom
+  Storage,  ///< the loops along which recurrences run: little is alive at once
+};
+
 /// Gives every statement its loops and places. On failure says why at the
 /// nodes concerned (E0801).
-mlir::LogicalResult computeSchedule(Graph &graph);
+mlir::LogicalResult computeSchedule(Graph &graph, Preference preference);
 
 } // namespace timerl::schedule
 

@@ -20,6 +20,11 @@ using namespace timerl::schedule;
 
 namespace {
 
+/// Of isl, for a whole program: some minutes.
+constexpr uint64_t maxOperations = 2'000'000'000;
+/// Bytes that any cache holds.
+constexpr int64_t smallArena = 32 * 1024;
+
 /// Writes a schedule as ops. On the way down it knows the points of the loops
 /// around that are executed, so that only what does not follow is tested.
 class Emitter {
@@ -194,22 +199,52 @@ public:
   }
 
 private:
-  LogicalResult convert(pdg::GraphOp op) {
-    IslContext context;
-    Graph graph(context, op);
-    if (context.failed())
-      return op.emitError("E0001: isl failed: ") << context.message();
-    if (failed(computeSchedule(graph)))
-      return failure();
+  struct Planned {
+    Graph graph;
+    LoopTree tree;
+    memory::Plan plan;
+  };
+
+  static std::optional<Planned> plan(Graph graph, Preference preference) {
+    if (failed(computeSchedule(graph, preference)))
+      return std::nullopt;
     LoopTree tree = buildLoopTree(graph);
     auto plan = memory::planMemory(graph, tree);
     if (!plan)
+      return std::nullopt;
+    return Planned{std::move(graph), std::move(tree), std::move(*plan)};
+  }
+
+  /// Loops without an order outside, unless that costs much memory.
+  static std::optional<Planned> choose(IslContext &context, pdg::GraphOp op) {
+    Graph graph(context, op);
+    auto parallel = plan(graph, Preference::Parallel);
+    if (!parallel)
+      return std::nullopt;
+    if (parallel->plan.arena <= smallArena)
+      return parallel;
+    auto small = plan(graph, Preference::Storage);
+    if (small && small->plan.arena < parallel->plan.arena / 2)
+      return small;
+    return parallel;
+  }
+
+  LogicalResult convert(pdg::GraphOp op) {
+    IslContext context;
+    OperationLimit limit(context, maxOperations);
+    auto planned = choose(context, op);
+    if (context.failed())
+      return op.emitError("E0804: no schedule was found within the limit on "
+                          "work (")
+             << context.message() << ')';
+    if (!planned)
       return failure();
+    auto &[graph, tree, plan] = *planned;
     OpBuilder builder(op);
     auto program =
-        sched::ProgramOp::create(builder, op.getLoc(), "main", plan->arena);
+        sched::ProgramOp::create(builder, op.getLoc(), "main", plan.arena);
     builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
-    for (const memory::Buffer &buffer : plan->buffers)
+    for (const memory::Buffer &buffer : plan.buffers)
       sched::BufferOp::create(
           builder, trl::TensorOp(buffer.tensor).getLoc(),
           FlatSymbolRefAttr::get(trl::TensorOp(buffer.tensor).getSymNameAttr()),

@@ -155,3 +155,35 @@ trl.output report "y" (i = "0 : 9", j = "0 : i + 1") when "(i + 2*j) % 3 == 1" {
   %0 = trl.read @y["i", "j"] : tensor<i32>
   trl.yield %0 : tensor<i32>
 }
+
+// -----
+
+// Paths are independent, and their mean is wanted at each step. Paths outside
+// would keep all steps of all paths; steps outside keep two.
+// CHECK: sched.program @main arena 80000
+// CHECK: sched.buffer @x window [10000, 2]
+// CHECK: sched.for t = "0 : 100" {
+// CHECK: sched.output {{ *}}report "mean" (t = "t")
+// CHECK: sched.if "t - 97 <= 0" {
+// CHECK: sched.for p = "0 : 10000" parallel {
+// CHECK: sched.stmt "x.2" (p = "p", t = "t")
+trl.tensor @x ["p", "t"] : tensor<f32>
+trl.equation (p = "0 : 10000") defines @x["p", "0"] {
+  %0 = trl.constant dense<1.0> : tensor<f32>
+  trl.yield %0 : tensor<f32>
+}
+trl.equation (p = "0 : 10000") defines @x["p", "1"] {
+  %0 = trl.constant dense<1.0> : tensor<f32>
+  trl.yield %0 : tensor<f32>
+}
+trl.equation (p = "0 : 10000", t = "0 : 98") defines @x["p", "t + 2"] {
+  %0 = trl.read @x["p", "t"] : tensor<f32>
+  %1 = trl.read @x["p", "t + 1"] : tensor<f32>
+  %2 = trl.add %0, %1 : tensor<f32>
+  trl.yield %2 : tensor<f32>
+}
+trl.output report "mean" (t = "0 : 100") {
+  %0 = trl.read @x["0 : 10000", "t"] : tensor<10000xf32>
+  %1 = trl.reduce sum %0 [0] : tensor<10000xf32> -> tensor<f32>
+  trl.yield %1 : tensor<f32>
+}
