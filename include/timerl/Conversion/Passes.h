@@ -24,7 +24,7 @@ std::unique_ptr<mlir::Pass> createTrlToPdgPass();
 /// `convert-pdg-to-sched`: an order for all points of all nodes as a loop nest,
 /// and a place in one arena for every value. Errors: E0801 a cycle of nodes
 /// that no loop order resolves, E0802 what has no static storage, E0803 what is
-/// not supported yet.
+/// not supported yet, E0804 the limit on work.
 std::unique_ptr<mlir::Pass> createPdgToSchedPass();
 
 void registerTrlToPdgPass();
