@@ -16,6 +16,7 @@ import time
 arguments = argparse.ArgumentParser(description=__doc__)
 arguments.add_argument("timerlc")
 arguments.add_argument("programs", nargs="+", type=pathlib.Path)
+arguments.add_argument("--options", default="--emit=schedule-json", help="(written --options=...) for timerlc, separated by spaces")
 arguments.add_argument("--out", type=pathlib.Path, default=pathlib.Path("mutated"))
 arguments.add_argument("--seconds", type=float, default=300)
 arguments.add_argument("--timeout", type=float, default=20, help="of one run")
@@ -67,7 +68,7 @@ while time.monotonic() < end:
     path = options.out / "current.trl"
     path.write_text(text)
     try:
-        run = subprocess.run([options.timerlc, "--emit=sched", "-o", "/dev/null", path],
+        run = subprocess.run([options.timerlc, *options.options.split(), "-o", "/dev/null", path],
                              capture_output=True, text=True, timeout=options.timeout,
                              env=os.environ | {"TMPDIR": str(options.out.resolve())})
         code = run.returncode
