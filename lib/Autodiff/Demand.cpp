@@ -239,16 +239,37 @@ void Demand::findRecurrences() {
 
 namespace {
 
-Map simpleHull(const Map &map) {
-  return Map(isl_map_from_basic_map(isl_map_simple_hull(map.copy())));
+/// The hull, with those orders between a position and an outer dim that hold
+/// for all of `map`. Over small extents isl writes `i = 2, i' = 1` for i' = i -
+/// 1, and a hull would lose that the one comes before the other.
+Map ordered(isl_basic_map *hull, const Map &map) {
+  Map result(isl_map_from_basic_map(hull));
+  unsigned outers = isl_map_dim(map.get(), isl_dim_in),
+           rank = isl_map_dim(map.get(), isl_dim_out);
+  Map all(isl_map_universe(isl_map_get_space(map.get())));
+  for (unsigned k = 0; k < rank; ++k)
+    for (unsigned j = 0; j < outers; ++j)
+      for (auto *order : {isl_map_order_gt, isl_map_order_lt, isl_map_order_ge,
+                          isl_map_order_le}) {
+        Map holds(order(all.copy(), isl_dim_out, k, isl_dim_in, j));
+        if (isl_map_is_subset(map.get(), holds.get()) == isl_bool_true &&
+            isl_map_is_subset(result.get(), holds.get()) == isl_bool_false)
+          result = result & holds;
+      }
+  return result;
 }
 
-/// The constraints of the basic relation `old` that hold for `next`, too.
+Map simpleHull(const Map &map) {
+  return ordered(isl_map_simple_hull(map.copy()), map);
+}
+
+/// The constraints of the basic relation `old` that hold for `next`, too, and
+/// orders from a finite set: so a chain of widenings comes to an end.
 Map widen(const Map &old, const Map &next) {
   isl_map_list *olds = isl_map_list_from_map(old.copy());
-  isl_map *both = isl_map_union(old.copy(), next.copy());
-  return Map(isl_map_from_basic_map(
-      isl_map_unshifted_simple_hull_from_map_list(both, olds)));
+  Map both = old | next;
+  return ordered(isl_map_unshifted_simple_hull_from_map_list(both.copy(), olds),
+                 both);
 }
 
 Map withoutPosition(const Map &map, unsigned position) {
