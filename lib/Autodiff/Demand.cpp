@@ -272,6 +272,19 @@ Map widen(const Map &old, const Map &next) {
                  both);
 }
 
+/// The basic relations of a relation, without empty ones.
+SmallVector<Map> basicParts(const Map &map) {
+  SmallVector<Map> parts;
+  auto collect = [](isl_basic_map *part, void *user) {
+    Map map(isl_map_from_basic_map(part));
+    if (isl_map_is_empty(map.get()) == isl_bool_false)
+      static_cast<SmallVector<Map> *>(user)->push_back(std::move(map));
+    return isl_stat_ok;
+  };
+  isl_map_foreach_basic_map(map.get(), collect, &parts);
+  return parts;
+}
+
 Map withoutPosition(const Map &map, unsigned position) {
   return Map(isl_map_project_out(map.copy(), isl_dim_out, position, 1));
 }
@@ -328,6 +341,45 @@ Map Demand::insertNew(Pieces &pieces, const Map &piece, bool recurrent) const {
   return piece;
 }
 
+/// Splits a basic relation by the order of each position of the tensor and the
+/// outer dim of the same name: before, at, after.
+const DemandCache::Classes &Demand::classify(StringRef tensor,
+                                             const Map &piece) const {
+  SmallVector<std::pair<unsigned, unsigned>> pairs; // outer dim, position
+  std::string key;
+  auto module = GradOp(site.grad)->getParentOfType<ModuleOp>();
+  if (auto declaration = dyn_cast_or_null<TensorOp>(
+          SymbolTable::lookupSymbolIn(module, tensor)))
+    for (auto [k, name] : llvm::enumerate(declaration.getPositions()))
+      for (auto [j, iterator] : llvm::enumerate(site.outer))
+        if (iterator.getName() == name) {
+          pairs.push_back({j, k});
+          key += std::to_string(j) + "=" + std::to_string(k) + ",";
+        }
+  auto [known, isNew] =
+      cache.classified.try_emplace({piece.get(), std::move(key)});
+  DemandCache::Classified &entry = known->second;
+  if (!isNew)
+    return entry.parts;
+  entry.piece = piece;
+  entry.parts.push_back({0, piece});
+  for (auto [j, k] : pairs) {
+    DemandCache::Classes split;
+    for (auto &[order, part] : entry.parts) {
+      unsigned ordinal = 0;
+      for (auto *relation :
+           {isl_map_order_lt, isl_map_equate, isl_map_order_gt}) {
+        Map whole(relation(part.copy(), isl_dim_out, k, isl_dim_in, j));
+        for (const Map &basic : basicParts(whole))
+          split.push_back({order * 3 + ordinal, basic});
+        ++ordinal;
+      }
+    }
+    entry.parts = std::move(split);
+  }
+  return entry.parts;
+}
+
 /// Of the points that a relation leads to.
 static Map identity(const Map &map) {
   isl_space *space = isl_space_range(isl_map_get_space(map.get()));
@@ -344,13 +396,7 @@ const SmallVector<Map> &Demand::image(const Map &piece, const Map &step) const {
   image.step = step;
   Map whole = compose(piece, step);
   whole = Map(isl_map_coalesce(isl_map_compute_divs(whole.release())));
-  auto collect = [](isl_basic_map *part, void *user) {
-    Map map(isl_map_from_basic_map(part));
-    if (isl_map_is_empty(map.get()) == isl_bool_false)
-      static_cast<SmallVector<Map> *>(user)->push_back(std::move(map));
-    return isl_stat_ok;
-  };
-  isl_map_foreach_basic_map(whole.get(), collect, &image.parts);
+  image.parts = basicParts(whole);
   return image.parts;
 }
 
@@ -360,8 +406,9 @@ Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
   std::deque<std::pair<StringRef, Map>> open;
   auto add = [&](StringRef tensor, ArrayRef<Map> parts, bool recurrent) {
     for (const Map &part : parts)
-      if (Map added = insert(closure[tensor], part, recurrent))
-        open.push_back({tensor, added});
+      for (auto &[order, piece] : classify(tensor, part))
+        if (Map added = insert(closure[tensor][order], piece, recurrent))
+          open.push_back({tensor, added});
   };
   for (auto &[tensor, map] : seeds)
     add(tensor, image(map, identity(map)), false);
@@ -400,10 +447,11 @@ Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
   return closure;
 }
 
-static Map unite(ArrayRef<Map> pieces) {
+static Map unite(const std::map<unsigned, DemandCache::Pieces> &classes) {
   Map all;
-  for (const Map &piece : pieces)
-    all = all ? all | piece : piece;
+  for (auto &[order, pieces] : classes)
+    for (const Map &piece : pieces)
+      all = all ? all | piece : piece;
   return all;
 }
 

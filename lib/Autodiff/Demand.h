@@ -45,6 +45,11 @@ struct Site {
 /// entries keep the objects alive.
 struct DemandCache {
   using Pieces = llvm::SmallVector<poly::Map>;
+  using Classes = llvm::SmallVector<std::pair<unsigned, poly::Map>>;
+  struct Classified {
+    poly::Map piece;
+    Classes parts;
+  };
   struct Insertion {
     Pieces before, after;
     poly::Map piece, added;
@@ -57,6 +62,7 @@ struct DemandCache {
   std::map<std::string, std::pair<poly::Map, poly::Map>> edges;
   std::map<std::vector<const void *>, Insertion> insertions;
   std::map<std::pair<const void *, const void *>, Image> images;
+  std::map<std::pair<const void *, std::string>, Classified> classified;
 };
 
 class Demand {
@@ -86,7 +92,10 @@ public:
 
 private:
   using Pieces = DemandCache::Pieces; ///< basic relations o -> z
-  using Closure = llvm::MapVector<llvm::StringRef, Pieces>;
+  /// By tensor, then by the order of its positions and the outer dims of the
+  /// same names: points of this iteration, of earlier and of later ones are
+  /// never joined, or u' > u in an earlier iteration would become one in this.
+  using Closure = llvm::MapVector<llvm::StringRef, std::map<unsigned, Pieces>>;
   poly::Map seed(llvm::ArrayRef<Expr> indices) const;
   poly::Map edge(const Access &access, unsigned target, bool forward) const;
   Closure close(llvm::ArrayRef<std::pair<llvm::StringRef, poly::Map>> seeds,
@@ -95,6 +104,8 @@ private:
                    bool recurrent) const;
   poly::Map insertNew(Pieces &pieces, const poly::Map &piece,
                       bool recurrent) const;
+  const DemandCache::Classes &classify(llvm::StringRef tensor,
+                                       const poly::Map &piece) const;
   const Pieces &image(const poly::Map &piece, const poly::Map &step) const;
   void findRecurrences();
 
