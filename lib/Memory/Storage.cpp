@@ -110,6 +110,29 @@ Set Planner::conflicts(const Uses &uses) {
         isl_map_get_space(compose(written, reverse(written)).get()))));
   Space time(isl_space_range(isl_map_get_space(written.get())));
   Map after(isl_map_lex_lt(time.copy())), before(isl_map_lex_gt(time.copy()));
+  // Iterations of a loop without an order come before each other.
+  std::set<unsigned> seen;
+  for (auto *list : {&uses.writes, &uses.reads})
+    for (auto &[s, map] : *list) {
+      const auto &steps = graph.statements[s].steps;
+      for (unsigned k = 0; k < steps.size(); ++k) {
+        if (!graph.loops[steps[k].loop].parallel ||
+            !seen.insert(steps[k].loop).second)
+          continue;
+        Map same(isl_map_universe(isl_space_map_from_set(time.copy())));
+        for (unsigned m = 0; m <= 2 * k; ++m)
+          same = Map(
+              isl_map_equate(same.release(), isl_dim_in, m, isl_dim_out, m));
+        for (unsigned m = 0; m <= k; ++m)
+          same = Map(isl_map_fix_si(same.release(), isl_dim_in, 2 * m,
+                                    steps[m].place));
+        unsigned value = 2 * k + 1;
+        after = after | Map(isl_map_order_gt(same.copy(), isl_dim_in, value,
+                                             isl_dim_out, value));
+        before = before | Map(isl_map_order_lt(same.copy(), isl_dim_in, value,
+                                               isl_dim_out, value));
+      }
+    }
   Map alive = compose(written, after) & compose(read, before);
   Map pairs = compose(alive, reverse(written));
   return Set(isl_map_deltas(pairs.release()));

@@ -22,8 +22,7 @@ using namespace timerl::schedule;
 namespace {
 
 /// Number of values that a dim takes; none when it is unknown.
-std::optional<int64_t> extentOf(const schedule::Statement &statement,
-                                unsigned dim) {
+std::optional<int64_t> extentOf(const Set &points, unsigned dim) {
   auto bound = [](isl_val *value) {
     std::optional<int64_t> result;
     if (value && isl_val_is_int(value) == isl_bool_true)
@@ -31,8 +30,8 @@ std::optional<int64_t> extentOf(const schedule::Statement &statement,
     isl_val_free(value);
     return result;
   };
-  auto hi = bound(isl_set_dim_max_val(statement.domain.copy(), dim));
-  auto lo = bound(isl_set_dim_min_val(statement.domain.copy(), dim));
+  auto hi = bound(isl_set_dim_max_val(points.copy(), dim));
+  auto lo = bound(isl_set_dim_min_val(points.copy(), dim));
   if (!hi || !lo)
     return std::nullopt;
   return *hi - *lo + 1;
@@ -76,7 +75,9 @@ bool Aligner::match(unsigned s, Dependence &edge) {
   auto [numerator, denominator] = scales[other];
   const schedule::Statement &statement = graph.statements[s];
   std::optional<std::pair<int64_t, bool>> best; // range, has another name
-  auto theirs = extentOf(graph.statements[other], known.dim);
+  // Only the points that take part tell how fast one moves against the other.
+  Set writers = domainOf(edge.map), readers = rangeOf(edge.map);
+  auto theirs = extentOf(forward ? writers : readers, known.dim);
   for (unsigned d = 0; d < statement.dims.size(); ++d) {
     if (statement.isFixed(d))
       continue;
@@ -96,7 +97,9 @@ bool Aligner::match(unsigned s, Dependence &edge) {
       scales[s] = {n / common, m / common};
     };
     consider(1, 1);
-    auto ours = extentOf(statement, d);
+    if (!best)
+      continue;
+    auto ours = extentOf(forward ? readers : writers, d);
     if (!ours || !theirs || *ours < 2 || *theirs < 2 || best->first == 0)
       continue;
     // One may run slower than the other: h[t // 4] beside x[t].
@@ -203,7 +206,7 @@ std::optional<Candidate> schedule::align(Graph &graph, const Members &members,
                         ? backward
                         : forward;
   if (fused && best.spread > 0) {
-    auto extent = extentOf(graph.statements[seed], dim);
+    auto extent = extentOf(graph.statements[seed].domain, dim);
     if (extent && best.spread > *extent / 4)
       return std::nullopt;
   }

@@ -20,8 +20,8 @@ using namespace timerl::schedule;
 
 namespace {
 
-/// Of isl, for a whole program: some minutes.
-constexpr uint64_t maxOperations = 2'000'000'000;
+/// Of isl, for a whole program: some ten seconds.
+constexpr uint64_t maxOperations = 100'000'000;
 /// Bytes that any cache holds.
 constexpr int64_t smallArena = 32 * 1024;
 
@@ -263,8 +263,56 @@ private:
     }
     if (context.failed())
       return op.emitError("E0001: isl failed: ") << context.message();
+    addUnusedBuffers(program);
     op.erase();
     return success();
+  }
+
+  /// A read that is never executed, in a branch that no point takes, needs a
+  /// place, too.
+  static void addUnusedBuffers(sched::ProgramOp program) {
+    llvm::StringMap<bool> stored;
+    Operation *last = nullptr;
+    for (auto buffer : program.getBody().front().getOps<sched::BufferOp>()) {
+      stored[buffer.getTensor()] = true;
+      last = buffer;
+    }
+    OpBuilder builder(program.getContext());
+    if (last)
+      builder.setInsertionPointAfter(last);
+    else
+      builder.setInsertionPointToStart(&program.getBody().front());
+    int64_t statements = 0;
+    SmallVector<trl::TensorOp> missing;
+    program.walk([&](Operation *op) {
+      statements += isa<sched::StmtOp, sched::OutputOp>(op);
+      auto read = dyn_cast<trl::ReadOp>(op);
+      if (!read || stored.contains(read.getSource()))
+        return;
+      if (auto tensor = SymbolTable::lookupNearestSymbolFrom<trl::TensorOp>(
+              read, read.getSourceAttr())) {
+        stored[read.getSource()] = true;
+        missing.push_back(tensor);
+      }
+    });
+    for (trl::TensorOp tensor : missing) {
+      auto type = cast<RankedTensorType>(tensor.getType());
+      if (!type.hasStaticShape())
+        continue;
+      int64_t bytes =
+          type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+      SmallVector<int64_t> window(tensor.getRank(), 1),
+          origin(tensor.getRank(), 0);
+      int64_t arena = program.getArena();
+      sched::BufferOp::create(
+          builder, tensor.getLoc(),
+          FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
+          builder.getDenseI64ArrayAttr(window),
+          builder.getDenseI64ArrayAttr(origin),
+          builder.getI64IntegerAttr(arena), builder.getI64IntegerAttr(bytes),
+          builder.getDenseI64ArrayAttr({0, statements - 1}));
+      program.setArena(arena + (bytes + 63) / 64 * 64);
+    }
   }
 };
 

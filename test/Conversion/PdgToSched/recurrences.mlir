@@ -187,3 +187,27 @@ trl.output report "mean" (t = "0 : 100") {
   %1 = trl.reduce sum %0 [0] : tensor<10000xf32> -> tensor<f32>
   trl.yield %1 : tensor<f32>
 }
+
+// -----
+
+// The inner loop needs no order, but its iterations read the row before in
+// reverse: a point may not be overwritten by an iteration that could come first.
+// CHECK: sched.program @main
+// CHECK: sched.buffer @x window [2, 12]
+// CHECK: sched.for i = "0 : 4" {
+// CHECK: sched.for t = "0 : 12" parallel {
+trl.tensor @x ["i", "t"] : tensor<f32>
+trl.equation (i = "0 : 4", t = "0 : 12") defines @x["i", "t"] {
+  %0 = trl.case "i >= 1" {
+    %1 = trl.read @x["i - 1", "11 - t"] : tensor<f32>
+    trl.yield %1 : tensor<f32>
+  } else {
+    %1 = trl.constant dense<1.0> : tensor<f32>
+    trl.yield %1 : tensor<f32>
+  } : tensor<f32>
+  trl.yield %0 : tensor<f32>
+}
+trl.output report "x" () {
+  %0 = trl.read @x["3", "4"] : tensor<f32>
+  trl.yield %0 : tensor<f32>
+}
