@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
@@ -80,8 +81,10 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   std::string color = "auto", errorFormat = "text";
   app.add_option("program", invocation.input, "the program, a .trl file")
       ->type_name("FILE");
-  app.add_option("-o", invocation.output,
-                 "where the output goes; `-` is standard output")
+  app.add_option(
+         "-o", invocation.output,
+         "where the output goes; `-` is standard output, the default for "
+         "text")
       ->type_name("FILE");
   app.add_option("--emit", invocation.emit,
                  "stop at a stage and print it: " +
@@ -186,11 +189,18 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  (nearest.empty() ? "; stages are " + llvm::join(stages, ", ")
                                   : "; did you mean `" + nearest.str() + "`?"));
   }
-  if (!invocation.interpret && invocation.emit.empty())
-    return usage("this version builds no executables yet: see a stage with "
-                 "`--emit`, or run the program with `--interpret`");
   if (invocation.interpret && !invocation.emit.empty())
     return usage("`--interpret` and `--emit` exclude each other");
+  if (!invocation.interpret && invocation.emit.empty())
+    invocation.emit = "exe";
+  if (invocation.output.empty() &&
+      (invocation.emit == "exe" || invocation.emit == "obj")) {
+    llvm::StringRef stem = llvm::sys::path::stem(invocation.input);
+    invocation.output = stem.str() + (invocation.emit == "obj" ? ".o" : "");
+    if (invocation.output == invocation.input)
+      return usage("say with `-o` where the executable of `" +
+                   invocation.input + "` goes");
+  }
   if (!invocation.interpret &&
       (app.count("--seed") || app.count("--set") || app.count("--input") ||
        app.count("--record") || app.count("--check") || app.count("--save") ||

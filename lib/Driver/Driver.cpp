@@ -41,8 +41,9 @@ static int explain(const std::string &code) {
 
 /// Writes a file whole; a failure is an error of the run.
 static void writeOrReport(const std::string &path, llvm::StringRef text,
-                          DiagnosticEngine &diagnostics) {
-  if (llvm::Error failed = writeWhole(path, text))
+                          DiagnosticEngine &diagnostics,
+                          bool executable = false) {
+  if (llvm::Error failed = writeWhole(path, text, executable))
     diagnostics.error(
         "E0604", SourceSpan(),
         "can't write " +
@@ -55,7 +56,7 @@ static int compile(const Invocation &invocation, SourceManager &sources) {
   std::string text = runPipeline(invocation, sources, diagnostics);
   if (!diagnostics.hasErrors())
     writeOrReport(invocation.output.empty() ? "-" : invocation.output, text,
-                  diagnostics);
+                  diagnostics, invocation.emit == "exe");
   if (!diagnostics.hasErrors() && !invocation.dependencyFile.empty())
     writeOrReport(invocation.dependencyFile,
                   dependencyRule(invocation.dependencyTarget, sources),

@@ -22,7 +22,8 @@ static llvm::Error writeTo(llvm::raw_fd_ostream &os, llvm::StringRef text) {
   return llvm::errorCodeToError(code);
 }
 
-llvm::Error timerl::writeWhole(llvm::StringRef path, llvm::StringRef text) {
+llvm::Error timerl::writeWhole(llvm::StringRef path, llvm::StringRef text,
+                               bool executable) {
   if (path == "-")
     return writeTo(llvm::outs(), text);
   llvm::sys::fs::file_status status;
@@ -33,7 +34,9 @@ llvm::Error timerl::writeWhole(llvm::StringRef path, llvm::StringRef text) {
     return code ? llvm::errorCodeToError(code) : writeTo(os, text);
   }
   auto temporary = llvm::sys::fs::TempFile::create(
-      path + ".tmp-%%%%%%", llvm::sys::fs::all_read | llvm::sys::fs::all_write);
+      path + ".tmp-%%%%%%",
+      llvm::sys::fs::all_read | llvm::sys::fs::all_write |
+          (executable ? llvm::sys::fs::all_exe : llvm::sys::fs::no_perms));
   if (!temporary)
     return temporary.takeError();
   llvm::Error failed = [&] {

@@ -15,7 +15,8 @@ namespace timerl {
 /// Writes `text` to `path` through a temporary file in the same folder, so that
 /// a failure leaves what was there before. `-` is standard output; what is no
 /// plain file (a device, a pipe) is written to directly.
-llvm::Error writeWhole(llvm::StringRef path, llvm::StringRef text);
+llvm::Error writeWhole(llvm::StringRef path, llvm::StringRef text,
+                       bool executable = false);
 
 } // namespace timerl
 

@@ -18,7 +18,9 @@
 #include "timerl/Interpreter/Interpreter.h"
 #include "timerl/Poly/Definitions.h"
 #include "timerl/Schedule/ScheduleJson.h"
+#include "timerl/Target/Executable.h"
 #include "timerl/Transforms/Passes.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;
@@ -39,12 +41,23 @@ static constexpr IrStage irStages[] = {
     {"pdg", createTrlToPdgPass},
     {"pdg-opt", createPdgDemandPass},
     {"sched", createPdgToSchedPass, check::createCheckSchedulePass},
+    {"loops", createSchedToLoopsPass},
+};
+
+/// What is made of the last of them.
+static constexpr std::pair<llvm::StringLiteral, CodeKind> codeStages[] = {
+    {"llvm-dialect", CodeKind::LlvmDialect},
+    {"llvm", CodeKind::Llvm},
+    {"obj", CodeKind::Object},
+    {"exe", CodeKind::Object},
 };
 
 std::vector<std::string> timerl::stageNames() {
   std::vector<std::string> names = {"ast"};
   for (const IrStage &stage : irStages)
     names.push_back(stage.name.str());
+  for (auto &stage : codeStages)
+    names.push_back(stage.first.str());
   names.push_back("schedule-json");
   return names;
 }
@@ -91,6 +104,29 @@ static void interpretModule(mlir::ModuleOp module, const Invocation &invocation,
     diagnostic.note(call, "called here");
 }
 
+/// Object code of a module of loops, linked if asked for.
+static std::string makeCode(mlir::ModuleOp module, llvm::StringRef stage,
+                            DiagnosticEngine &diagnostics) {
+  const auto *found = llvm::find_if(
+      codeStages, [&](auto &known) { return known.first == stage; });
+  llvm::Expected<std::string> code = generateCode(module, found->second);
+  if (!code) {
+    std::string message = llvm::toString(code.takeError());
+    if (!diagnostics.hasErrors())
+      diagnostics.error("E0001", SourceSpan(), message);
+    return "";
+  }
+  if (stage != "exe")
+    return *code;
+  static int anchor;
+  code =
+      linkExecutable(*code, llvm::sys::fs::getMainExecutable(nullptr, &anchor));
+  if (code)
+    return *code;
+  diagnostics.error("E0605", SourceSpan(), llvm::toString(code.takeError()));
+  return "";
+}
+
 std::string timerl::runPipeline(const Invocation &invocation,
                                 SourceManager &sources,
                                 DiagnosticEngine &diagnostics) {
@@ -130,6 +166,9 @@ std::string timerl::runPipeline(const Invocation &invocation,
   else if (asJson)
     for (auto schedule : module->getOps<sched::ProgramOp>())
       schedule::writeScheduleJson(schedule, os);
+  else if (llvm::any_of(codeStages,
+                        [&](auto &stage) { return stage.first == last; }))
+    return makeCode(*module, last, diagnostics);
   else
     module->print(os);
   return text;

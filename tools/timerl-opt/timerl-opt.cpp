@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   timerl::registerTrlToPdgPass();
   timerl::registerPdgTransforms();
   timerl::registerPdgToSchedPass();
+  timerl::registerSchedToLoopsPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));
 }

@@ -27,8 +27,14 @@ std::unique_ptr<mlir::Pass> createTrlToPdgPass();
 /// not supported yet, E0804 the limit on work.
 std::unique_ptr<mlir::Pass> createPdgToSchedPass();
 
+/// `convert-sched-to-loops`: one function of loops over scalars in the arena,
+/// and a global text that tells the runtime of args and reports. Error: E0501
+/// what the code generator does not support yet.
+std::unique_ptr<mlir::Pass> createSchedToLoopsPass();
+
 void registerTrlToPdgPass();
 void registerPdgToSchedPass();
+void registerSchedToLoopsPass();
 
 } // namespace timerl
 

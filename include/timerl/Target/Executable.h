@@ -1,0 +1,37 @@
+//===- Executable.h - From loops to objects and executables -----*- C++ -*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_TARGET_EXECUTABLE_H
+#define TIMERL_TARGET_EXECUTABLE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mlir {
+class DialectRegistry;
+}
+
+namespace timerl {
+
+/// How the result is given back.
+enum class CodeKind { LlvmDialect, Llvm, Object };
+
+/// Lowers what `convert-sched-to-loops` made, in place, to the LLVM dialect,
+/// LLVM IR (after optimisation) or an object file for this machine, and returns
+/// its text or bytes, the same ones whenever the module is the same.
+/// Errors are emitted at the module or returned.
+llvm::Expected<std::string> generateCode(mlir::ModuleOp module, CodeKind kind);
+
+/// Links an object with the runtime through `cc` and returns the executable's
+/// bytes. `compilerPath` is the compiler's own executable.
+llvm::Expected<std::string> linkExecutable(llvm::StringRef object,
+                                           llvm::StringRef compilerPath);
+
+} // namespace timerl
+
+#endif // TIMERL_TARGET_EXECUTABLE_H

@@ -1,0 +1,236 @@
+//===- Scalars.cpp - Arithmetic of single elements ------------------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace timerl;
+using namespace timerl::codegen;
+
+Value Generator::castScalar(Value value, Type to) {
+  Type from = value.getType();
+  if (from == to)
+    return value;
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (isa<FloatType>(from) && isa<FloatType>(to))
+    return width > from.getIntOrFloatBitWidth()
+               ? Value(arith::ExtFOp::create(b, loc, to, value))
+               : Value(arith::TruncFOp::create(b, loc, to, value));
+  if (to.isInteger(1)) {
+    if (isa<FloatType>(from))
+      return arith::CmpFOp::create(
+          b, loc, arith::CmpFPredicate::UNE, value,
+          arith::ConstantOp::create(b, loc, b.getFloatAttr(from, 0)));
+    return arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne, value,
+        arith::ConstantOp::create(b, loc, b.getIntegerAttr(from, 0)));
+  }
+  if (isa<FloatType>(from)) {
+    // Saturates, and gives 0 for NaN.
+    std::string name = "llvm.fptosi.sat.i" + std::to_string(width) + ".f" +
+                       std::to_string(from.getIntOrFloatBitWidth());
+    return LLVM::CallIntrinsicOp::create(b, loc, to, b.getStringAttr(name),
+                                         ValueRange{value})
+        .getResult(0);
+  }
+  if (isa<FloatType>(to))
+    return from.isInteger(1)
+               ? Value(arith::UIToFPOp::create(b, loc, to, value))
+               : Value(arith::SIToFPOp::create(b, loc, to, value));
+  if (from.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, to, value);
+  if (width > from.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(b, loc, to, value);
+  auto limit = [&](const APInt &bound) {
+    return arith::ConstantOp::create(
+        b, loc,
+        b.getIntegerAttr(from, bound.sext(from.getIntOrFloatBitWidth())));
+  };
+  value = arith::MaxSIOp::create(b, loc, value,
+                                 limit(APInt::getSignedMinValue(width)));
+  value = arith::MinSIOp::create(b, loc, value,
+                                 limit(APInt::getSignedMaxValue(width)));
+  return arith::TruncIOp::create(b, loc, to, value);
+}
+
+Value Generator::initial(trl::Reduction kind, Type type) {
+  using trl::Reduction;
+  bool max = kind == Reduction::max || kind == Reduction::argmax;
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    double value = kind == Reduction::prod ? 1 : 0;
+    if (max || kind == Reduction::min)
+      return arith::ConstantOp::create(
+          b, loc,
+          b.getFloatAttr(type, APFloat::getInf(floating.getFloatSemantics(),
+                                               /*Negative=*/max)));
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value(width, kind == Reduction::prod || kind == Reduction::all);
+  if (max)
+    value = APInt::getSignedMinValue(width);
+  if (kind == Reduction::min)
+    value = APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+}
+
+Value Generator::combine(trl::Reduction kind, Value x, Value y) {
+  bool floating = isa<FloatType>(x.getType());
+  switch (kind) {
+  case trl::Reduction::sum:
+    return floating ? Value(arith::AddFOp::create(b, loc, x, y))
+                    : Value(arith::AddIOp::create(b, loc, x, y));
+  case trl::Reduction::prod:
+    return floating ? Value(arith::MulFOp::create(b, loc, x, y))
+                    : Value(arith::MulIOp::create(b, loc, x, y));
+  case trl::Reduction::argmax:
+  case trl::Reduction::max:
+    return floating ? Value(arith::MaximumFOp::create(b, loc, x, y))
+                    : Value(arith::MaxSIOp::create(b, loc, x, y));
+  case trl::Reduction::min:
+    return floating ? Value(arith::MinimumFOp::create(b, loc, x, y))
+                    : Value(arith::MinSIOp::create(b, loc, x, y));
+  case trl::Reduction::any:
+    return arith::OrIOp::create(b, loc, x, y);
+  case trl::Reduction::all:
+    return arith::AndIOp::create(b, loc, x, y);
+  }
+  llvm_unreachable("every reduction is covered");
+}
+
+Value Generator::scalarOp(Operation &op, ArrayRef<Value> args) {
+  Value x = args[0], y = args.size() > 1 ? args[1] : Value();
+  Type type = x.getType();
+  bool floating = isa<FloatType>(type);
+  auto number = [&](double value) -> Value {
+    if (floating)
+      return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+    return arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(type, static_cast<int64_t>(value)));
+  };
+  auto select = [&](Value condition, Value then, Value otherwise) -> Value {
+    return arith::SelectOp::create(b, loc, condition, then, otherwise);
+  };
+  auto equalInt = [&](Value value, int64_t to) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, value,
+                                 number(to));
+  };
+  // The quotient rounded down, 0 for a zero divisor. Dividing by -1 negates,
+  // which wraps where the division would trap.
+  auto integerFloorDiv = [&]() -> Value {
+    Value zero = equalInt(y, 0), minus = equalInt(y, -1);
+    Value safe =
+        select(arith::OrIOp::create(b, loc, zero, minus), number(1), y);
+    Value quotient = arith::FloorDivSIOp::create(b, loc, x, safe);
+    quotient =
+        select(minus, arith::SubIOp::create(b, loc, number(0), x), quotient);
+    return select(zero, number(0), quotient);
+  };
+  auto floatFloorDiv = [&]() -> Value {
+    return math::FloorOp::create(b, loc, arith::DivFOp::create(b, loc, x, y));
+  };
+  using trl::Reduction;
+  return llvm::TypeSwitch<Operation *, Value>(&op)
+      .Case<trl::AddOp>([&](auto) { return combine(Reduction::sum, x, y); })
+      .Case<trl::MulOp>([&](auto) { return combine(Reduction::prod, x, y); })
+      .Case<trl::MinOp>([&](auto) { return combine(Reduction::min, x, y); })
+      .Case<trl::MaxOp>([&](auto) { return combine(Reduction::max, x, y); })
+      .Case<trl::AndOp>([&](auto) { return combine(Reduction::all, x, y); })
+      .Case<trl::OrOp>([&](auto) { return combine(Reduction::any, x, y); })
+      .Case<trl::ClipOp>([&](auto) {
+        return combine(Reduction::min, combine(Reduction::max, x, y), args[2]);
+      })
+      .Case<trl::SubOp>([&](auto) -> Value {
+        if (floating)
+          return arith::SubFOp::create(b, loc, x, y);
+        return arith::SubIOp::create(b, loc, x, y);
+      })
+      .Case<trl::DivOp>(
+          [&](auto) -> Value { return arith::DivFOp::create(b, loc, x, y); })
+      .Case<trl::FloorDivOp>([&](auto) -> Value {
+        return floating ? floatFloorDiv() : integerFloorDiv();
+      })
+      .Case<trl::ModOp>([&](auto) -> Value {
+        if (floating)
+          return arith::SubFOp::create(
+              b, loc, x, arith::MulFOp::create(b, loc, y, floatFloorDiv()));
+        Value rest = arith::SubIOp::create(
+            b, loc, x, arith::MulIOp::create(b, loc, y, integerFloorDiv()));
+        return select(equalInt(y, 0), number(0), rest);
+      })
+      .Case<trl::PowOp>([&](auto) -> Value {
+        if (!floating)
+          return nullptr;
+        return math::PowFOp::create(b, loc, x, y);
+      })
+      .Case<trl::CotangentMulOp>([&](auto) -> Value {
+        Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x,
+                                           number(0));
+        return select(none, number(0), arith::MulFOp::create(b, loc, x, y));
+      })
+      .Case<trl::NegOp>([&](auto) -> Value {
+        if (floating)
+          return arith::NegFOp::create(b, loc, x);
+        return arith::SubIOp::create(b, loc, number(0), x);
+      })
+      .Case<trl::AbsOp>([&](auto) -> Value {
+        if (floating)
+          return math::AbsFOp::create(b, loc, x);
+        return math::AbsIOp::create(b, loc, x);
+      })
+      .Case<trl::ExpOp>(
+          [&](auto) -> Value { return math::ExpOp::create(b, loc, x); })
+      .Case<trl::LogOp>(
+          [&](auto) -> Value { return math::LogOp::create(b, loc, x); })
+      .Case<trl::SqrtOp>(
+          [&](auto) -> Value { return math::SqrtOp::create(b, loc, x); })
+      .Case<trl::SinOp>(
+          [&](auto) -> Value { return math::SinOp::create(b, loc, x); })
+      .Case<trl::CosOp>(
+          [&](auto) -> Value { return math::CosOp::create(b, loc, x); })
+      .Case<trl::TanhOp>(
+          [&](auto) -> Value { return math::TanhOp::create(b, loc, x); })
+      .Case<trl::FloorOp>(
+          [&](auto) -> Value { return math::FloorOp::create(b, loc, x); })
+      .Case<trl::CeilOp>(
+          [&](auto) -> Value { return math::CeilOp::create(b, loc, x); })
+      .Case<trl::NotOp>([&](auto) -> Value {
+        return arith::XOrIOp::create(b, loc, x, number(1));
+      })
+      .Case<trl::CompareOp>([&](trl::CompareOp compare) -> Value {
+        unsigned k = static_cast<unsigned>(compare.getPredicate());
+        if (floating) {
+          constexpr arith::CmpFPredicate predicates[] = {
+              arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
+              arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,
+              arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
+          return arith::CmpFOp::create(b, loc, predicates[k], x, y);
+        }
+        constexpr arith::CmpIPredicate numbers[] = {
+            arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,
+            arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+            arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
+        constexpr arith::CmpIPredicate booleans[] = {
+            arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,
+            arith::CmpIPredicate::ult, arith::CmpIPredicate::ule,
+            arith::CmpIPredicate::ugt, arith::CmpIPredicate::uge};
+        return arith::CmpIOp::create(
+            b, loc, type.isInteger(1) ? booleans[k] : numbers[k], x, y);
+      })
+      .Case<trl::SelectOp>([&](auto) { return select(x, y, args[2]); })
+      .Case<trl::CastOp>([&](auto) {
+        return castScalar(
+            x,
+            cast<RankedTensorType>(op.getResult(0).getType()).getElementType());
+      })
+      .Case<trl::StopGradientOp>([&](auto) { return x; })
+      .Default([](Operation *) { return Value(); });
+}

@@ -1,0 +1,106 @@
+//===- SchedToLoops.cpp - The pass from sched to loops --------------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include "timerl/Conversion/Passes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace timerl;
+
+namespace {
+
+/// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
+/// `dims NUMBER NAME...` and `report NUMBER TYPE NAME` of each report.
+std::string describe(ModuleOp module, sched::ProgramOp program,
+                     int64_t arenaBytes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "arena " << arenaBytes << '\n';
+  for (auto arg : module.getOps<trl::ArgOp>()) {
+    TypedAttr value = arg.getDefaultValue();
+    os << "arg " << arg.getSymName() << ' ' << value.getType() << ' ';
+    if (auto number = dyn_cast<FloatAttr>(value))
+      os << llvm::format("%.17g", number.getValueAsDouble()) << '\n';
+    else if (value.getType().isInteger(1))
+      os << (cast<IntegerAttr>(value).getValue().isZero() ? 0 : 1) << '\n';
+    else
+      os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
+  }
+  llvm::StringSet<> seen;
+  program.walk([&](sched::OutputOp output) {
+    if (!seen.insert(output.getName()).second)
+      return;
+    auto type =
+        cast<RankedTensorType>(output.getYield().getValues()[0].getType());
+    os << "report " << type.getElementType() << ' ' << output.getName() << '\n';
+    for (Attribute dim : output.getDims())
+      os << "dim " << cast<StringAttr>(dim).getValue() << '\n';
+  });
+  return text;
+}
+
+struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedToLoops)
+  StringRef getArgument() const override { return "convert-sched-to-loops"; }
+  StringRef getDescription() const override {
+    return "Turn a schedule into a function of loops over its arena";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
+                    math::MathDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto programs = llvm::to_vector(module.getOps<sched::ProgramOp>());
+    if (programs.size() != 1) {
+      module.emitError("E0001: code is generated for one schedule, not ")
+          << programs.size();
+      return signalPassFailure();
+    }
+    sched::ProgramOp program = programs[0];
+    OpBuilder builder(&getContext());
+    // Parts of one output that stand at several places share its number.
+    llvm::StringMap<int64_t> numbers;
+    program.walk([&](sched::OutputOp output) {
+      int64_t number =
+          numbers.try_emplace(output.getName(), numbers.size()).first->second;
+      output->setAttr("number", builder.getI64IntegerAttr(number));
+    });
+    codegen::Generator generator(module, program, builder);
+    if (failed(generator.run()))
+      return signalPassFailure();
+    std::string text = describe(module, program, generator.arenaBytes());
+    text.push_back('\0');
+    builder.setInsertionPointToEnd(module.getBody());
+    LLVM::GlobalOp::create(
+        builder, module.getLoc(),
+        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::External, "timerl_program_text",
+        builder.getStringAttr(text));
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (!isa<func::FuncOp, LLVM::GlobalOp>(op))
+        op.erase();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> timerl::createSchedToLoopsPass() {
+  return std::make_unique<SchedToLoops>();
+}
+void timerl::registerSchedToLoopsPass() { PassRegistration<SchedToLoops>(); }

@@ -1,0 +1,257 @@
+//===- Main.cpp - Command line and start of an executable -----------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace timerl::rt;
+
+Program timerl::rt::program;
+static const char *programName = "program";
+
+void timerl::rt::fail(int exitCode, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s: error: ", programName);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  exit(exitCode);
+}
+
+void *timerl::rt::allocate(void *old, uint64_t bytes) {
+  void *memory = realloc(old, bytes ? bytes : 1);
+  if (!memory)
+    fail(1, "out of memory: %llu bytes are not to be had",
+         static_cast<unsigned long long>(bytes));
+  return memory;
+}
+
+//===----------------------------------------------------------------------===//
+// The description
+//===----------------------------------------------------------------------===//
+
+static Type typeNamed(const char *name) {
+  return !strcmp(name, "i1")    ? Type::Bool
+         : !strcmp(name, "i32") ? Type::I32
+         : !strcmp(name, "i64") ? Type::I64
+         : !strcmp(name, "f32") ? Type::F32
+                                : Type::F64;
+}
+static const char *typeText(Type type) {
+  return type == Type::Bool                       ? "true or false"
+         : type == Type::I32 || type == Type::I64 ? "an integer"
+                                                  : "a number";
+}
+
+/// Reads a whole word as a value of a type; false if it is none.
+static bool parseScalar(const char *text, Type type, Scalar &value) {
+  char *end = nullptr;
+  errno = 0;
+  switch (type) {
+  case Type::Bool:
+    if (!strcmp(text, "true") || !strcmp(text, "1"))
+      value.integer = 1;
+    else if (!strcmp(text, "false") || !strcmp(text, "0"))
+      value.integer = 0;
+    else
+      return false;
+    return true;
+  case Type::I32:
+  case Type::I64:
+    value.integer = strtoll(text, &end, 10);
+    return *text && !*end && !errno &&
+           (type == Type::I64 || value.integer == (int32_t)value.integer);
+  case Type::F32:
+    value.floating = strtof(text, &end);
+    return *text && !*end;
+  case Type::F64:
+    value.floating = strtod(text, &end);
+    return *text && !*end;
+  }
+  return false;
+}
+
+void timerl::rt::readDescription() {
+  char *text = strdup(timerl_program_text), *rest = text;
+  if (!text)
+    fail(1, "out of memory");
+  while (char *line = strsep(&rest, "\n")) {
+    char *kind = strsep(&line, " ");
+    if (!line)
+      break;
+    if (!strcmp(kind, "arena")) {
+      program.arenaBytes = strtoll(line, nullptr, 10);
+    } else if (!strcmp(kind, "arg")) {
+      program.args = static_cast<Arg *>(
+          allocate(program.args, sizeof(Arg) * (program.numArgs + 1)));
+      Arg &arg = program.args[program.numArgs++];
+      arg.name = strsep(&line, " ");
+      arg.type = typeNamed(strsep(&line, " "));
+      parseScalar(line, arg.type, arg.value);
+    } else if (!strcmp(kind, "report")) {
+      program.reports = static_cast<Report *>(
+          allocate(program.reports, sizeof(Report) * (program.numReports + 1)));
+      Report &report = program.reports[program.numReports++];
+      report = Report();
+      report.type = typeNamed(strsep(&line, " "));
+      report.name = line;
+    } else {
+      Report &report = program.reports[program.numReports - 1];
+      report.dims = static_cast<char **>(
+          allocate(report.dims, sizeof(char *) * (report.rank + 1)));
+      report.dims[report.rank++] = line;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+/// Levenshtein distance of two short words.
+static int distance(const char *a, const char *b) {
+  int row[65], n = static_cast<int>(strlen(b));
+  if (n > 64)
+    return 64;
+  for (int k = 0; k <= n; ++k)
+    row[k] = k;
+  for (int i = 1; a[i - 1]; ++i) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int k = 1; k <= n; ++k) {
+      int best = diagonal + (a[i - 1] != b[k - 1]);
+      diagonal = row[k];
+      best = row[k] + 1 < best ? row[k] + 1 : best;
+      row[k] = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
+    }
+  }
+  return row[n];
+}
+
+[[noreturn]] static void unknownOption(const char *name) {
+  const char *nearest = nullptr;
+  int least = 3;
+  auto consider = [&](const char *known) {
+    int apart = distance(name, known);
+    if (apart < least) {
+      least = apart;
+      nearest = known;
+    }
+  };
+  static const char *const own[] = {"help", "version", "seed", "metrics"};
+  for (const char *known : own)
+    consider(known);
+  for (int k = 0; k < program.numArgs; ++k)
+    consider(program.args[k].name);
+  if (nearest)
+    fail(2, "unknown option `--%s`; did you mean `--%s`?", name, nearest);
+  fail(2, "unknown option `--%s`; see `--help`", name);
+}
+
+static void printHelp() {
+  printf("usage: %s [options]\n\n", programName);
+  puts("  --help              this text\n"
+       "  --version           the compiler's version\n"
+       "  --seed N            the seed of random draws (default 0)\n"
+       "  --metrics csv:PATH  write the reports to a file, too");
+  for (int k = 0; k < program.numArgs; ++k) {
+    char value[400];
+    printScalar(value, program.args[k].type, program.args[k].value);
+    printf("  --%s VALUE  %s (default %s)\n", program.args[k].name,
+           typeText(program.args[k].type), value);
+  }
+}
+
+static void storeArgs(int64_t *slots) {
+  for (int k = 0; k < program.numArgs; ++k) {
+    const Arg &arg = program.args[k];
+    float narrow = static_cast<float>(arg.value.floating);
+    if (arg.type == Type::F32)
+      memcpy(slots + k, &narrow, sizeof(narrow));
+    else
+      memcpy(slots + k, &arg.value, sizeof(arg.value));
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc > 0 && strrchr(argv[0], '/'))
+    programName = strrchr(argv[0], '/') + 1;
+  else if (argc > 0)
+    programName = argv[0];
+  readDescription();
+  const char *csv = nullptr;
+  for (int k = 1; k < argc; ++k) {
+    if (strncmp(argv[k], "--", 2) || !argv[k][2])
+      fail(2, "unexpected argument `%s`; see `--help`", argv[k]);
+    char *name = argv[k] + 2, *value = name;
+    strsep(&value, "=");
+    if (!strcmp(name, "help") && !value) {
+      printHelp();
+      return fflush(stdout) ? 1 : 0;
+    }
+    if (!strcmp(name, "version") && !value) {
+      puts("built by timerlc " TIMERL_VERSION);
+      return 0;
+    }
+    Arg *arg = nullptr;
+    for (int n = 0; n < program.numArgs; ++n)
+      if (!strcmp(program.args[n].name, name))
+        arg = &program.args[n];
+    bool seed = !arg && !strcmp(name, "seed"),
+         metrics = !arg && !strcmp(name, "metrics");
+    if (!arg && !seed && !metrics)
+      unknownOption(name);
+    if (!value) {
+      if (k + 1 == argc)
+        fail(2, "`--%s` needs a value", name);
+      value = argv[++k];
+    }
+    if (arg && !parseScalar(value, arg->type, arg->value))
+      fail(2, "`--%s %s`: expected %s", name, value, typeText(arg->type));
+    if (metrics) {
+      if (strncmp(value, "csv:", 4) || !value[4])
+        fail(2, "`--metrics %s`: expected csv:PATH", value);
+      csv = value + 4;
+    }
+    if (seed) {
+      char *end = nullptr;
+      errno = 0;
+      program.seed = strtoull(value, &end, 10);
+      if (!*value || *end || errno || *value == '-')
+        fail(2, "`--seed %s`: expected a whole number from 0", value);
+    }
+  }
+
+#if defined(__x86_64__)
+  // Denormals are zero, as operands and as results.
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+  void *arena = nullptr;
+  uint64_t bytes = static_cast<uint64_t>(program.arenaBytes);
+  if (posix_memalign(&arena, 64, bytes ? bytes : 64))
+    fail(1, "out of memory: the arena takes %llu bytes",
+         static_cast<unsigned long long>(bytes));
+  auto *slots = static_cast<int64_t *>(
+      calloc(static_cast<size_t>(program.numArgs) + 1, sizeof(int64_t)));
+  if (!slots)
+    fail(1, "out of memory");
+  storeArgs(slots);
+  timerl_program_run(arena, slots);
+  printTables(stdout);
+  if (fflush(stdout) || ferror(stdout))
+    fail(1, "can't write to standard output: %s", strerror(errno));
+  if (csv && !writeCsv(csv))
+    fail(1, "can't write `%s`: %s", csv, strerror(errno));
+  return 0;
+}

@@ -1,0 +1,82 @@
+//===- Program.h - What an executable's parts know of each other -*- C++
+//-*-===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The runtime needs libc and libm only: no C++ library, no exceptions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TIMERL_LIB_RUNTIME_PROGRAM_H
+#define TIMERL_LIB_RUNTIME_PROGRAM_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+// What the compiler generates: the program, and its description, a line each of
+//   arena BYTES
+//   arg NAME TYPE DEFAULT
+//   report TYPE NAME, followed by dim NAME for each of its dims
+extern "C" void timerl_program_run(void *arena, void *args);
+extern "C" const char timerl_program_text[];
+
+namespace timerl::rt {
+
+enum class Type { Bool, I32, I64, F32, F64 };
+
+/// A value of the widest type of its kind.
+union Scalar {
+  int64_t integer;
+  double floating;
+};
+
+struct Arg {
+  char *name;
+  Type type;
+  Scalar value;
+};
+
+struct Report {
+  char *name;
+  Type type;
+  char **dims;
+  int rank;
+  /// Points as they come: rank coordinates each, and a value.
+  int64_t *points;
+  Scalar *values;
+  int64_t count, capacity;
+};
+
+struct Program {
+  Arg *args;
+  int numArgs;
+  Report *reports;
+  int numReports;
+  int64_t arenaBytes;
+  uint64_t seed;
+};
+extern Program program;
+
+/// Reads `timerl_program_text`.
+void readDescription();
+
+/// The shortest text that reads back as the same number, in `buffer` of 400.
+void printScalar(char *buffer, Type type, Scalar value);
+
+/// A table for each list of dims, rows in the order of points.
+void printTables(FILE *file);
+/// One table with the columns of all reports; cells without a value are empty.
+bool writeCsv(const char *path);
+
+/// Prints `NAME: error: ...` and ends the process.
+[[noreturn]] void fail(int exitCode, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/// Memory for the lifetime of the process; fails with a message.
+void *allocate(void *old, uint64_t bytes);
+
+} // namespace timerl::rt
+
+#endif // TIMERL_LIB_RUNTIME_PROGRAM_H
