@@ -209,7 +209,8 @@ void Elaborator::resolvePositions(TensorInfo &tensor) {
   unsigned rank = 0;
   bool first = true;
   for (EquationInfo *equation : tensor.equations) {
-    if (!equation->valid)
+    // A broken guard leaves the left-hand side as good as it was.
+    if (equation->indices.size() != equation->lhs.size())
       continue;
     unsigned k =
         llvm::find(equation->targets, &tensor) - equation->targets.begin();
