@@ -106,6 +106,20 @@ void timerl::rt::readDescription() {
       report = Report();
       report.type = typeNamed(strsep(&line, " "));
       report.name = line;
+    } else if (!strcmp(kind, "save")) {
+      program.saves = static_cast<Save *>(
+          allocate(program.saves, sizeof(Save) * (program.numSaves + 1)));
+      Save &save = program.saves[program.numSaves++];
+      save = Save();
+      save.type = typeNamed(strsep(&line, " "));
+      save.name = line;
+    } else if (!strcmp(kind, "points")) {
+      program.saves[program.numSaves - 1].points = strtoll(line, nullptr, 10);
+    } else if (!strcmp(kind, "axis")) {
+      Save &save = program.saves[program.numSaves - 1];
+      save.axes = static_cast<int64_t *>(
+          allocate(save.axes, sizeof(int64_t) * (save.rank + 1)));
+      save.axes[save.rank++] = strtoll(line, nullptr, 10);
     } else {
       Report &report = program.reports[program.numReports - 1];
       report.dims = static_cast<char **>(
@@ -149,7 +163,8 @@ static int distance(const char *a, const char *b) {
       nearest = known;
     }
   };
-  static const char *const own[] = {"help", "version", "seed", "metrics"};
+  static const char *const own[] = {"help", "version", "seed", "metrics",
+                                    "save"};
   for (const char *known : own)
     consider(known);
   for (int k = 0; k < program.numArgs; ++k)
@@ -164,7 +179,8 @@ static void printHelp() {
   puts("  --help              this text\n"
        "  --version           the compiler's version\n"
        "  --seed N            the seed of random draws (default 0)\n"
-       "  --metrics csv:PATH  write the reports to a file, too");
+       "  --metrics csv:PATH  write the reports to a file, too\n"
+       "  --save PATH         write what the program saves to an NPZ archive");
   for (int k = 0; k < program.numArgs; ++k) {
     char value[400];
     printScalar(value, program.args[k].type, program.args[k].value);
@@ -190,7 +206,7 @@ int main(int argc, char **argv) {
   else if (argc > 0)
     programName = argv[0];
   readDescription();
-  const char *csv = nullptr;
+  const char *csv = nullptr, *npz = nullptr;
   for (int k = 1; k < argc; ++k) {
     if (strncmp(argv[k], "--", 2) || !argv[k][2])
       fail(2, "unexpected argument `%s`; see `--help`", argv[k]);
@@ -209,8 +225,9 @@ int main(int argc, char **argv) {
       if (!strcmp(program.args[n].name, name))
         arg = &program.args[n];
     bool seed = !arg && !strcmp(name, "seed"),
-         metrics = !arg && !strcmp(name, "metrics");
-    if (!arg && !seed && !metrics)
+         metrics = !arg && !strcmp(name, "metrics"),
+         save = !arg && !strcmp(name, "save");
+    if (!arg && !seed && !metrics && !save)
       unknownOption(name);
     if (!value) {
       if (k + 1 == argc)
@@ -224,6 +241,8 @@ int main(int argc, char **argv) {
         fail(2, "`--metrics %s`: expected csv:PATH", value);
       csv = value + 4;
     }
+    if (save)
+      npz = value;
     if (seed) {
       char *end = nullptr;
       errno = 0;
@@ -247,11 +266,15 @@ int main(int argc, char **argv) {
   if (!slots)
     fail(1, "out of memory");
   storeArgs(slots);
+  if (npz)
+    prepareSaves();
   timerl_program_run(arena, slots);
   printTables(stdout);
   if (fflush(stdout) || ferror(stdout))
     fail(1, "can't write to standard output: %s", strerror(errno));
   if (csv && !writeCsv(csv))
     fail(1, "can't write `%s`: %s", csv, strerror(errno));
+  if (npz && !writeNpz(npz))
+    fail(1, "can't write `%s`: %s", npz, strerror(errno));
   return 0;
 }

@@ -20,6 +20,7 @@
 //   arena BYTES
 //   arg NAME TYPE DEFAULT
 //   report TYPE NAME, followed by dim NAME for each of its dims
+//   save TYPE NAME, followed by points NUMBER and axis LENGTH for each axis
 extern "C" void timerl_program_run(void *arena, void *args);
 extern "C" const char timerl_program_text[];
 
@@ -50,11 +51,24 @@ struct Report {
   int64_t count, capacity;
 };
 
+/// An array that is saved: the values of all points, in order.
+struct Save {
+  char *name;
+  Type type;
+  int64_t points;
+  int64_t *axes;
+  int rank;
+  char *data; ///< Null unless the run saves.
+  uint64_t bytes;
+};
+
 struct Program {
   Arg *args;
   int numArgs;
   Report *reports;
   int numReports;
+  Save *saves;
+  int numSaves;
   int64_t arenaBytes;
   uint64_t seed;
 };
@@ -70,6 +84,16 @@ void printScalar(char *buffer, Type type, Scalar value);
 void printTables(FILE *file);
 /// One table with the columns of all reports; cells without a value are empty.
 bool writeCsv(const char *path);
+
+/// Room for all saved arrays, zeros at first.
+void prepareSaves();
+/// Writes them as an NPZ archive, whole or not at all.
+bool writeNpz(const char *path);
+
+/// A new file next to `path`, whose name is stored in `temporary`; null on
+/// failure. `finishFile` puts it in `path`'s place.
+FILE *beginFile(const char *path, char **temporary);
+bool finishFile(FILE *file, char *temporary, const char *path);
 
 /// Prints `NAME: error: ...` and ends the process.
 [[noreturn]] void fail(int exitCode, const char *format, ...)

@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 using namespace timerl::rt;
 
@@ -206,11 +204,8 @@ void timerl::rt::printTables(FILE *file) {
 //===----------------------------------------------------------------------===//
 
 bool timerl::rt::writeCsv(const char *path) {
-  size_t length = strlen(path) + 8;
-  char *temporary = static_cast<char *>(allocate(nullptr, length));
-  snprintf(temporary, length, "%s.XXXXXX", path);
-  int descriptor = mkstemp(temporary);
-  FILE *file = descriptor < 0 ? nullptr : fdopen(descriptor, "w");
+  char *temporary;
+  FILE *file = beginFile(path, &temporary);
   if (!file)
     return false;
   // Every dim once, in the order of first mention.
@@ -264,13 +259,5 @@ bool timerl::rt::writeCsv(const char *path) {
       endLine();
     });
   }
-  bool good = !ferror(file);
-  good &= !fclose(file);
-  good = good && !rename(temporary, path);
-  if (!good) {
-    int reason = errno;
-    unlink(temporary);
-    errno = reason;
-  }
-  return good;
+  return finishFile(file, temporary, path);
 }

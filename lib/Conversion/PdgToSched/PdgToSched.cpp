@@ -149,6 +149,14 @@ LogicalResult Emitter::emitStatement(schedule::Statement &statement,
     auto output = sched::OutputOp::create(
         builder, node.getLoc(), node.getOutputAttr(), node.getLabelAttr(),
         node.getDimsAttr(), bindings, node.getRangeAttr());
+    // Tables have their columns in the order of the source.
+    int64_t order = 0;
+    for (auto other : node->getBlock()->getOps<pdg::NodeOp>()) {
+      if (other == node)
+        break;
+      order += other.getOutput().has_value();
+    }
+    output->setAttr("order", builder.getI64IntegerAttr(order));
     output.getBody().takeBody(node.getBody());
     return success();
   }

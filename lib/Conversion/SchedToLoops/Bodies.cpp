@@ -261,7 +261,7 @@ LogicalResult Generator::emitOp(Operation &op) {
       .Case([&](trl::IfOp branch) {
         Operand condition = get(branch.getCondition());
         if (!condition.isScalar())
-          return unsupported(&op, "`if` with a tensor as its condition");
+          return emitElementwiseIf(branch, condition);
         return emitBranches(&op, condition.value, branch.getThen(),
                             branch.getOtherwise());
       })
@@ -584,6 +584,30 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
                       : load(base, constant(0), type.getElementType()));
   }
   return result;
+}
+
+LogicalResult Generator::emitElementwiseIf(trl::IfOp branch,
+                                           const Operand &condition) {
+  if (failed(emitOps(branch.getThen().front())) ||
+      failed(emitOps(branch.getOtherwise().front())))
+    return failure();
+  auto then = branch.getThen().front().getTerminator()->getOperands();
+  auto otherwise = branch.getOtherwise().front().getTerminator()->getOperands();
+  for (auto [result, x, y] : llvm::zip(branch.getResults(), then, otherwise)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getShape() != condition.type.getShape())
+      return unsupported(branch, "`if` with a condition of another shape than "
+                                 "its values");
+    Value base = scratch(type);
+    Operand chosen = get(x), other = get(y);
+    loop(constant(0), constant(type.getNumElements()), [&](Value k) {
+      store(arith::SelectOp::create(b, loc, element(condition, k),
+                                    element(chosen, k), element(other, k)),
+            base, k);
+    });
+    define(result, base);
+  }
+  return success();
 }
 
 LogicalResult Generator::emitBranches(Operation *op, Value condition,

@@ -47,6 +47,8 @@ private:
   mlir::LogicalResult emitFor(sched::ForOp loop);
   mlir::LogicalResult emitStmt(sched::StmtOp stmt);
   mlir::LogicalResult emitOutput(sched::OutputOp output);
+  mlir::LogicalResult emitSave(sched::OutputOp output, const Operand &value,
+                               int64_t number);
   mlir::LogicalResult bind(mlir::Operation *op, mlir::ArrayAttr dims,
                            mlir::ArrayAttr values);
 
@@ -60,6 +62,8 @@ private:
   mlir::LogicalResult emitReduceOver(trl::ReduceOverOp reduce);
   mlir::LogicalResult emitBranches(mlir::Operation *op, mlir::Value condition,
                                    mlir::Region &then, mlir::Region &otherwise);
+  mlir::LogicalResult emitElementwiseIf(trl::IfOp branch,
+                                        const Operand &condition);
   void emitMatmul(trl::MatmulOp matmul);
   void emitArgsort(trl::ArgsortOp argsort);
   mlir::LogicalResult unsupported(mlir::Operation *op, const llvm::Twine &what);

@@ -13,10 +13,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 #include "timerl/Conversion/Passes.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace timerl;
@@ -24,8 +24,8 @@ using namespace timerl;
 namespace {
 
 /// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
-/// `dims NUMBER NAME...` and `report NUMBER TYPE NAME` of each report.
-std::string describe(ModuleOp module, sched::ProgramOp program,
+/// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes.
+std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
                      int64_t arenaBytes) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -40,16 +40,28 @@ std::string describe(ModuleOp module, sched::ProgramOp program,
     else
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
-  llvm::StringSet<> seen;
-  program.walk([&](sched::OutputOp output) {
-    if (!seen.insert(output.getName()).second)
-      return;
+  std::set<std::pair<trl::OutputKind, std::string>> seen;
+  for (sched::OutputOp output : outputs) {
+    if (!seen.emplace(output.getKind(), output.getName().str()).second)
+      continue;
     auto type =
         cast<RankedTensorType>(output.getYield().getValues()[0].getType());
+    if (output.getKind() == trl::OutputKind::save) {
+      SmallVector<int64_t> shape;
+      for (auto iter : output.getDomain().getAsRange<trl::IterAttr>())
+        shape.push_back(*iter.getHi().getExpr().getConst() -
+                        *iter.getLo().getExpr().getConst());
+      os << "save " << type.getElementType() << ' ' << output.getName() << '\n'
+         << "points " << (ShapedType::getNumElements(shape)) << '\n';
+      llvm::append_range(shape, type.getShape());
+      for (int64_t extent : shape)
+        os << "axis " << extent << '\n';
+      continue;
+    }
     os << "report " << type.getElementType() << ' ' << output.getName() << '\n';
     for (Attribute dim : output.getDims())
       os << "dim " << cast<StringAttr>(dim).getValue() << '\n';
-  });
+  }
   return text;
 }
 
@@ -75,16 +87,25 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
     sched::ProgramOp program = programs[0];
     OpBuilder builder(&getContext());
     // Parts of one output that stand at several places share its number.
-    llvm::StringMap<int64_t> numbers;
+    std::multimap<int64_t, sched::OutputOp> ordered;
     program.walk([&](sched::OutputOp output) {
-      int64_t number =
-          numbers.try_emplace(output.getName(), numbers.size()).first->second;
-      output->setAttr("number", builder.getI64IntegerAttr(number));
+      auto order = output->getAttrOfType<IntegerAttr>("order");
+      ordered.emplace(order ? order.getInt() : 0, output);
     });
+    SmallVector<sched::OutputOp> outputs;
+    for (auto &[order, output] : ordered)
+      outputs.push_back(output);
+    std::map<std::string, int64_t> numbers[2];
+    for (sched::OutputOp output : outputs) {
+      auto &known = numbers[output.getKind() == trl::OutputKind::save];
+      int64_t number =
+          known.try_emplace(output.getName().str(), known.size()).first->second;
+      output->setAttr("number", builder.getI64IntegerAttr(number));
+    }
     codegen::Generator generator(module, program, builder);
     if (failed(generator.run()))
       return signalPassFailure();
-    std::string text = describe(module, program, generator.arenaBytes());
+    std::string text = describe(module, outputs, generator.arenaBytes());
     text.push_back('\0');
     builder.setInsertionPointToEnd(module.getBody());
     LLVM::GlobalOp::create(

@@ -37,6 +37,7 @@ LogicalResult Generator::run() {
   };
   Type i64 = b.getI64Type();
   declare("timerl_rt_report", {i64, i64, pointer, i64});
+  declare("timerl_rt_save", {i64, i64, pointer});
   declare("timerl_rt_draw",
           {i64, pointer, i64, i64, pointer, i64, i64, i64, i64});
   auto function = func::FuncOp::create(
@@ -203,8 +204,6 @@ LogicalResult Generator::emitStmt(sched::StmtOp stmt) {
 }
 
 LogicalResult Generator::emitOutput(sched::OutputOp output) {
-  if (output.getKind() == trl::OutputKind::save)
-    return unsupported(output, "`save`");
   if (output.getDims().size() > 32)
     return unsupported(output, "a report over more than 32 dims");
   auto outer = variables;
@@ -215,9 +214,14 @@ LogicalResult Generator::emitOutput(sched::OutputOp output) {
   for (auto [k, dim] : llvm::enumerate(output.getDims()))
     store(variables.at(cast<StringAttr>(dim).str()), points, constant(k));
   Operand value = get(output.getYield().getValues()[0]);
+  int64_t number = output->getAttrOfType<IntegerAttr>("number").getInt();
+  if (output.getKind() == trl::OutputKind::save) {
+    LogicalResult result = emitSave(output, value, number);
+    variables = std::move(outer);
+    return result;
+  }
   if (!value.isScalar())
     return unsupported(output, "a report of a tensor");
-  int64_t number = output->getAttrOfType<IntegerAttr>("number").getInt();
   // Floats travel as the bits of a double.
   Value bits = isa<FloatType>(value.type.getElementType())
                    ? Value(arith::BitcastOp::create(
@@ -229,6 +233,31 @@ LogicalResult Generator::emitOutput(sched::OutputOp output) {
                                   constant(output.getDims().size()), points,
                                   bits});
   variables = std::move(outer);
+  return success();
+}
+
+LogicalResult Generator::emitSave(sched::OutputOp output, const Operand &value,
+                                  int64_t number) {
+  // The point's place among the points saved, row-major.
+  SmallVector<Value> places;
+  SmallVector<int64_t> extents;
+  for (auto iter : output.getDomain().getAsRange<trl::IterAttr>()) {
+    auto lo = iter.getLo().getExpr().getConst(),
+         hi = iter.getHi().getExpr().getConst();
+    if (!lo || !hi)
+      return unsupported(output, "`save` over a range that depends on the run");
+    extents.push_back(*hi - *lo);
+    places.push_back(arith::SubIOp::create(
+        b, loc, variables.at(iter.getName().str()), constant(*lo)));
+  }
+  Value held = value.value;
+  if (value.isScalar()) {
+    held = scratch(value.type);
+    store(value.value, held, constant(0));
+  }
+  func::CallOp::create(
+      b, loc, "timerl_rt_save", TypeRange(),
+      ValueRange{constant(number), linear(extents, places), held});
   return success();
 }
 
