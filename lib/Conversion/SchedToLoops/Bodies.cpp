@@ -111,6 +111,8 @@ LogicalResult Generator::emitOp(Operation &op) {
         return success();
       })
       .Case([&](trl::TransposeOp transpose) {
+        if (isFolded(transpose))
+          return success();
         Operand operand = get(transpose.getOperand());
         return each([&](ArrayRef<Value> at) {
           SmallVector<Value> indices(at.size());
@@ -390,39 +392,6 @@ LogicalResult Generator::emitRandom(trl::RandomOp random) {
   func::CallOp::create(b, loc, "timerl_rt_draw", TypeRange(), arguments);
   define(random, type.getRank() ? base : load(base, constant(0), elementType));
   return success();
-}
-
-void Generator::emitMatmul(trl::MatmulOp matmul) {
-  Operand lhs = get(matmul.getLhs()), rhs = get(matmul.getRhs());
-  auto type = cast<RankedTensorType>(matmul.getType());
-  unsigned left = lhs.type.getRank(), right = rhs.type.getRank();
-  Type elementType = type.getElementType();
-  int64_t inner = lhs.type.getShape().back();
-  Value base = scratch(type);
-  loopNest(type.getShape(), [&](ArrayRef<Value> at) {
-    unsigned batch = at.size() - (left > 1) - (right > 1);
-    Value to = linear(type.getShape(), at);
-    store(initial(trl::Reduction::sum, elementType), base, to);
-    loop(constant(0), constant(inner), [&](Value k) {
-      SmallVector<Value> x, y;
-      if (left > 2)
-        llvm::append_range(x, at.take_front(batch));
-      if (left > 1)
-        x.push_back(at[batch]);
-      x.push_back(k);
-      if (right > 2)
-        llvm::append_range(y, at.take_front(batch));
-      y.push_back(k);
-      if (right > 1)
-        y.push_back(at.back());
-      Value a = element(lhs, linear(lhs.type.getShape(), x));
-      Value c = element(rhs, linear(rhs.type.getShape(), y));
-      store(combine(trl::Reduction::sum, load(base, to, elementType),
-                    combine(trl::Reduction::prod, a, c)),
-            base, to);
-    });
-  });
-  define(matmul, type.getRank() ? base : load(base, constant(0), elementType));
 }
 
 void Generator::emitArgsort(trl::ArgsortOp argsort) {

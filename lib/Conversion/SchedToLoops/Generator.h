@@ -65,6 +65,11 @@ private:
   mlir::LogicalResult emitElementwiseIf(trl::IfOp branch,
                                         const Operand &condition);
   void emitMatmul(trl::MatmulOp matmul);
+  /// Whether products read the operand in its place: no copy is made.
+  static bool isFolded(trl::TransposeOp transpose);
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
+  mlir::Value innerProduct(mlir::Value x, mlir::Value y, int64_t length,
+                           mlir::Type type);
   void emitArgsort(trl::ArgsortOp argsort);
   mlir::LogicalResult unsupported(mlir::Operation *op, const llvm::Twine &what);
 

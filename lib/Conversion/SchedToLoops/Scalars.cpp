@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "VectorMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -83,7 +84,7 @@ Value Generator::initial(trl::Reduction kind, Type type) {
 }
 
 Value Generator::combine(trl::Reduction kind, Value x, Value y) {
-  bool floating = isa<FloatType>(x.getType());
+  bool floating = isa<FloatType>(getElementTypeOrSelf(x.getType()));
   switch (kind) {
   case trl::Reduction::sum:
     return floating ? Value(arith::AddFOp::create(b, loc, x, y))
@@ -169,6 +170,8 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> args) {
       .Case<trl::PowOp>([&](auto) -> Value {
         if (!floating)
           return nullptr;
+        if (type.isF32())
+          return emitPow(b, loc, x, y);
         return math::PowFOp::create(b, loc, x, y);
       })
       .Case<trl::CotangentMulOp>([&](auto) -> Value {
@@ -186,18 +189,27 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> args) {
           return math::AbsFOp::create(b, loc, x);
         return math::AbsIOp::create(b, loc, x);
       })
-      .Case<trl::ExpOp>(
-          [&](auto) -> Value { return math::ExpOp::create(b, loc, x); })
-      .Case<trl::LogOp>(
-          [&](auto) -> Value { return math::LogOp::create(b, loc, x); })
+      .Case<trl::ExpOp>([&](auto) -> Value {
+        if (type.isF32())
+          return emitExp(b, loc, x);
+        return math::ExpOp::create(b, loc, x);
+      })
+      .Case<trl::LogOp>([&](auto) -> Value {
+        if (type.isF32())
+          return emitLog(b, loc, x);
+        return math::LogOp::create(b, loc, x);
+      })
       .Case<trl::SqrtOp>(
           [&](auto) -> Value { return math::SqrtOp::create(b, loc, x); })
       .Case<trl::SinOp>(
           [&](auto) -> Value { return math::SinOp::create(b, loc, x); })
       .Case<trl::CosOp>(
           [&](auto) -> Value { return math::CosOp::create(b, loc, x); })
-      .Case<trl::TanhOp>(
-          [&](auto) -> Value { return math::TanhOp::create(b, loc, x); })
+      .Case<trl::TanhOp>([&](auto) -> Value {
+        if (type.isF32())
+          return emitTanh(b, loc, x);
+        return math::TanhOp::create(b, loc, x);
+      })
       .Case<trl::FloorOp>(
           [&](auto) -> Value { return math::FloorOp::create(b, loc, x); })
       .Case<trl::CeilOp>(

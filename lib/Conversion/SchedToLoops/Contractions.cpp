@@ -1,0 +1,193 @@
+//===- Contractions.cpp - Products of vectors and matrices ----------------===//
+//
+// Part of TimeRL, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loop order follows from what lies contiguous in memory: where both
+// operands are contiguous along the contracted axis, inner products with one
+// partial sum a vector lane; else rows or columns of the result are summed as
+// whole vectors. So weight matrices are read as they are stored, forward and
+// (transposed) backward. The order of every sum depends on shapes alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace timerl;
+using namespace timerl::codegen;
+
+namespace {
+/// One operand: its elements and the distance, in elements, of a step along
+/// each of its two axes; 0 along one that it does not have.
+struct Factor {
+  Operand operand;
+  Value first; ///< of this batch, in elements
+  int64_t outer = 0, inner = 0;
+};
+} // namespace
+
+bool Generator::isFolded(trl::TransposeOp transpose) {
+  if (transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+    return false;
+  return llvm::all_of(transpose->getUsers(),
+                      [](Operation *user) { return isa<trl::MatmulOp>(user); });
+}
+
+Value Generator::multiplyAdd(Value x, Value y, Value sum) {
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
+    return math::FmaOp::create(b, loc, x, y, sum);
+  return arith::AddIOp::create(b, loc, sum,
+                               arith::MulIOp::create(b, loc, x, y));
+}
+
+/// The sum of x[k] * y[k] over `length` contiguous elements: partial sums by
+/// lane, joined in a fixed tree, then the tail.
+Value Generator::innerProduct(Value x, Value y, int64_t length, Type type) {
+  int64_t lanes = 1, most = 512 / type.getIntOrFloatBitWidth();
+  while (lanes * 2 <= std::min(most, length))
+    lanes *= 2;
+  int64_t whole = length - length % lanes;
+  auto vector = VectorType::get({lanes}, type);
+  auto at = [&](Value base, Value k, Type loaded) -> Value {
+    return LLVM::LoadOp::create(b, loc, loaded, offsetPointer(base, k, type),
+                                type.getIntOrFloatBitWidth() / 8);
+  };
+  auto accumulate = [&](int64_t lo, int64_t hi, int64_t step, Value sum,
+                        Type loaded) -> Value {
+    if (lo == hi)
+      return sum;
+    auto loop = scf::ForOp::create(b, loc, constant(lo), constant(hi),
+                                   constant(step), ValueRange{sum});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar();
+    Value next = multiplyAdd(at(x, k, loaded), at(y, k, loaded),
+                             loop.getRegionIterArg(0));
+    scf::YieldOp::create(b, loc, ValueRange{next});
+    return loop.getResult(0);
+  };
+  Value sum = initial(trl::Reduction::sum, type);
+  if (lanes > 1) {
+    Value zero = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(vector, b.getZeroAttr(type)));
+    Value partial = accumulate(0, whole, lanes, zero, vector);
+    for (int64_t width = lanes / 2; width >= 1; width /= 2) {
+      SmallVector<int32_t> low, high;
+      for (int64_t k = 0; k < width; ++k) {
+        low.push_back(k);
+        high.push_back(k + width);
+      }
+      Value a = LLVM::ShuffleVectorOp::create(b, loc, partial, partial, low);
+      Value c = LLVM::ShuffleVectorOp::create(b, loc, partial, partial, high);
+      partial = combine(trl::Reduction::sum, a, c);
+    }
+    sum = LLVM::ExtractElementOp::create(
+        b, loc, partial,
+        arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0)));
+  } else {
+    whole = 0;
+  }
+  return accumulate(whole, length, 1, sum, type);
+}
+
+void Generator::emitMatmul(trl::MatmulOp matmul) {
+  auto type = cast<RankedTensorType>(matmul.getType());
+  Type elementType = type.getElementType();
+  unsigned left = cast<RankedTensorType>(matmul.getLhs().getType()).getRank(),
+           right = cast<RankedTensorType>(matmul.getRhs().getType()).getRank();
+  auto factor = [&](Value value, bool contractsLast) {
+    Factor result;
+    bool transposed = false;
+    if (auto transpose = value.getDefiningOp<trl::TransposeOp>())
+      if (isFolded(transpose)) {
+        value = transpose.getOperand();
+        transposed = true;
+      }
+    result.operand = get(value);
+    result.first = constant(0);
+    ArrayRef<int64_t> shape = result.operand.type.getShape();
+    int64_t row = shape.size() == 1 ? 1 : shape.back(), column = 1;
+    if (shape.size() == 1)
+      column = 0;
+    // Steps along the first and the second axis of the matrix.
+    if (transposed)
+      std::swap(row, column);
+    result.inner = contractsLast && shape.size() > 1 ? column : row;
+    result.outer = shape.size() == 1 ? 0 : contractsLast ? row : column;
+    return result;
+  };
+  Factor lhs = factor(matmul.getLhs(), true),
+         rhs = factor(matmul.getRhs(), false);
+  int64_t inner =
+      cast<RankedTensorType>(matmul.getLhs().getType()).getShape().back();
+  ArrayRef<int64_t> shape = type.getShape();
+  unsigned batch = shape.size() - (left > 1) - (right > 1);
+  int64_t rows = left > 1 ? shape[batch] : 1,
+          columns = right > 1 ? shape.back() : 1;
+  Value base = scratch(type);
+
+  loopNest(shape.take_front(batch), [&](ArrayRef<Value> at) {
+    Value number = linear(shape.take_front(batch), at);
+    auto scaled = [&](Value x, int64_t by) -> Value {
+      return arith::MulIOp::create(b, loc, x, constant(by));
+    };
+    auto sum = [&](Value x, Value y) -> Value {
+      return arith::AddIOp::create(b, loc, x, y);
+    };
+    if (left > 2)
+      lhs.first = scaled(number, rows * inner);
+    if (right > 2)
+      rhs.first = scaled(number, inner * columns);
+    Value to = scaled(number, rows * columns);
+    // Where an element lies in its operand.
+    auto place = [&](const Factor &f, Value outer, Value k) {
+      return sum(f.first, sum(scaled(outer, f.outer), scaled(k, f.inner)));
+    };
+    auto result = [&](Value i, Value j) {
+      return sum(to, sum(scaled(i, columns), j));
+    };
+    Value none = constant(0);
+    if (lhs.inner == 1 && rhs.inner == 1) {
+      loop(none, constant(rows), [&](Value i) {
+        loop(none, constant(columns), [&](Value j) {
+          Value x = offsetPointer(lhs.operand.value, place(lhs, i, none),
+                                  elementType),
+                y = offsetPointer(rhs.operand.value, place(rhs, j, none),
+                                  elementType);
+          store(innerProduct(x, y, inner, elementType), base, result(i, j));
+        });
+      });
+      return;
+    }
+    Value zero = initial(trl::Reduction::sum, elementType);
+    loop(none, constant(rows * columns),
+         [&](Value n) { store(zero, base, sum(to, n)); });
+    // The innermost loop goes along the result's rows or its columns.
+    bool alongColumns = rhs.outer == 1 || columns > 1;
+    auto update = [&](Value i, Value k, Value j) {
+      Value at = result(i, j);
+      store(multiplyAdd(element(lhs.operand, place(lhs, i, k)),
+                        element(rhs.operand, place(rhs, j, k)),
+                        load(base, at, elementType)),
+            base, at);
+    };
+    if (alongColumns)
+      loop(none, constant(rows), [&](Value i) {
+        loop(none, constant(inner), [&](Value k) {
+          loop(none, constant(columns), [&](Value j) { update(i, k, j); });
+        });
+      });
+    else
+      loop(none, constant(inner), [&](Value k) {
+        loop(none, constant(rows), [&](Value i) { update(i, k, none); });
+      });
+  });
+  define(matmul, type.getRank() ? base : load(base, constant(0), elementType));
+}
