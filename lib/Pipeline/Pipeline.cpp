@@ -38,6 +38,7 @@ struct IrStage {
 static constexpr IrStage irStages[] = {
     {"trl", poly::createProveDefinitionsPass},
     {"trl-grad", autodiff::createTrlGradPass},
+    {"trl-opt", createSimplifyReductionsPass},
     {"pdg", createTrlToPdgPass},
     {"pdg-opt", createPdgDemandPass},
     {"sched", createPdgToSchedPass, check::createCheckSchedulePass},

@@ -106,7 +106,7 @@ comparisonText(const Expr &sum, llvm::StringRef op,
     else
       right = right + operand * -coefficient;
   }
-  if (sum.value() > 0 && left.kind() != Expr::Kind::Const)
+  if (sum.value() > 0)
     left = left + Expr::constant(sum.value());
   else
     right = right - Expr::constant(sum.value());

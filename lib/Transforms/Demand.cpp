@@ -227,4 +227,3 @@ LogicalResult Demand::shrink(pdg::GraphOp graph) {
 std::unique_ptr<Pass> timerl::createPdgDemandPass() {
   return std::make_unique<Demand>();
 }
-void timerl::registerPdgTransforms() { PassRegistration<Demand>(); }

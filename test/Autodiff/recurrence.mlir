@@ -16,7 +16,7 @@
 // CHECK-NEXT: trl.read @d.loss.h.of.w ["b", "i", "t"]
 
 // CHECK: trl.equation (i = "0 : 5", b = "0 : 4", t = "1 : 9") defines @d.loss.h["i", "b", "t"]
-// CHECK-NEXT: trl.case "t - 7 <= 0" {
+// CHECK-NEXT: trl.case "t <= 7" {
 // CHECK-NEXT: trl.read @d.loss.h.of.h ["b", "i", "t"]
 // CHECK: trl.case "t == 8" {
 // CHECK-NEXT: %[[CT:.*]] = trl.read @d.loss.loss.sum ["i"]

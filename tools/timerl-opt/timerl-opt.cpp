@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   timerl::check::registerPasses();
   timerl::interp::registerPasses();
   timerl::registerTrlToPdgPass();
-  timerl::registerPdgTransforms();
+  timerl::registerTransforms();
   timerl::registerPdgToSchedPass();
   timerl::registerSchedToLoopsPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(

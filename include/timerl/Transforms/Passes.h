@@ -21,7 +21,11 @@ namespace timerl {
 /// targets that nothing reads, and what only served them go.
 std::unique_ptr<mlir::Pass> createPdgDemandPass();
 
-void registerPdgTransforms();
+/// `trl-simplify-reductions`: reductions over ranges that grow along a dim, with
+/// a geometric weight or none, become recurrences along the dim.
+std::unique_ptr<mlir::Pass> createSimplifyReductionsPass();
+
+void registerTransforms();
 
 } // namespace timerl
 
