@@ -113,6 +113,10 @@ llvm::Expected<std::string> timerl::generateCode(mlir::ModuleOp module,
     return failure("translation to LLVM IR failed");
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
+  // The whole width of the machine's vectors: bodies are loops over elements.
+  for (llvm::Function &function : *code)
+    if (!function.isDeclaration())
+      function.addFnAttr("prefer-vector-width", "512");
   optimise(*code, *machine);
   if (kind == CodeKind::Llvm) {
     code->print(os, nullptr);

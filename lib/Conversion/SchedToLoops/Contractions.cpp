@@ -47,37 +47,70 @@ Value Generator::multiplyAdd(Value x, Value y, Value sum) {
                                arith::MulIOp::create(b, loc, x, y));
 }
 
-/// The sum of x[k] * y[k] over `length` contiguous elements: partial sums by
-/// lane, joined in a fixed tree, then the tail.
-Value Generator::innerProduct(Value x, Value y, int64_t length, Type type) {
+/// Lanes of the partial sums of an inner product: a power of two.
+static int64_t lanesFor(int64_t length, Type type) {
   int64_t lanes = 1, most = 512 / type.getIntOrFloatBitWidth();
   while (lanes * 2 <= std::min(most, length))
     lanes *= 2;
-  int64_t whole = length - length % lanes;
-  auto vector = VectorType::get({lanes}, type);
-  auto at = [&](Value base, Value k, Type loaded) -> Value {
-    return LLVM::LoadOp::create(b, loc, loaded, offsetPointer(base, k, type),
-                                type.getIntOrFloatBitWidth() / 8);
-  };
-  auto accumulate = [&](int64_t lo, int64_t hi, int64_t step, Value sum,
-                        Type loaded) -> Value {
+  return lanes;
+}
+
+/// Up to this many vectors of one factor stay in registers.
+static constexpr int64_t maxHeld = 8;
+
+SmallVector<Value> Generator::hold(Value base, int64_t length, Type type) {
+  int64_t lanes = lanesFor(length, type);
+  SmallVector<Value> held;
+  if (length / lanes + length % lanes > maxHeld)
+    return held;
+  for (int64_t k = 0; k < length; k += k + lanes <= length ? lanes : 1)
+    held.push_back(
+        loadLanes(base, constant(k), k + lanes <= length ? lanes : 1, type));
+  return held;
+}
+
+Value Generator::loadLanes(Value base, Value k, int64_t lanes, Type type) {
+  Type loaded = lanes == 1 ? type : Type(VectorType::get({lanes}, type));
+  return LLVM::LoadOp::create(b, loc, loaded, offsetPointer(base, k, type),
+                              type.getIntOrFloatBitWidth() / 8);
+}
+
+/// The sum of x[k] * y[k] over `length` contiguous elements: partial sums by
+/// lane, joined in a fixed tree, then the tail. `held` is all of y in
+/// registers, or empty.
+Value Generator::innerProduct(Value x, Value y, ArrayRef<Value> held,
+                              int64_t length, Type type) {
+  int64_t lanes = lanesFor(length, type);
+  int64_t whole = lanes > 1 ? length - length % lanes : 0;
+  unsigned next = 0;
+  auto accumulate = [&](int64_t lo, int64_t hi, int64_t step,
+                        Value sum) -> Value {
     if (lo == hi)
       return sum;
+    if (!held.empty()) {
+      for (int64_t k = lo; k < hi; k += step)
+        sum = multiplyAdd(loadLanes(x, constant(k), step, type), held[next++],
+                          sum);
+      return sum;
+    }
     auto loop = scf::ForOp::create(b, loc, constant(lo), constant(hi),
                                    constant(step), ValueRange{sum});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    Value next = multiplyAdd(at(x, k, loaded), at(y, k, loaded),
-                             loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, loc, ValueRange{next});
+    Value added =
+        multiplyAdd(loadLanes(x, k, step, type), loadLanes(y, k, step, type),
+                    loop.getRegionIterArg(0));
+    scf::YieldOp::create(b, loc, ValueRange{added});
     return loop.getResult(0);
   };
   Value sum = initial(trl::Reduction::sum, type);
   if (lanes > 1) {
-    Value zero = arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(vector, b.getZeroAttr(type)));
-    Value partial = accumulate(0, whole, lanes, zero, vector);
+    auto vector = VectorType::get({lanes}, type);
+    Value partial = accumulate(
+        0, whole, lanes,
+        arith::ConstantOp::create(
+            b, loc, DenseElementsAttr::get(vector, b.getZeroAttr(type))));
     for (int64_t width = lanes / 2; width >= 1; width /= 2) {
       SmallVector<int32_t> low, high;
       for (int64_t k = 0; k < width; ++k) {
@@ -91,10 +124,8 @@ Value Generator::innerProduct(Value x, Value y, int64_t length, Type type) {
     sum = LLVM::ExtractElementOp::create(
         b, loc, partial,
         arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0)));
-  } else {
-    whole = 0;
   }
-  return accumulate(whole, length, 1, sum, type);
+  return accumulate(whole, length, 1, sum);
 }
 
 void Generator::emitMatmul(trl::MatmulOp matmul) {
@@ -155,13 +186,20 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
     };
     Value none = constant(0);
     if (lhs.inner == 1 && rhs.inner == 1) {
+      // A single column serves all rows: it is read once.
+      SmallVector<Value> held;
+      if (columns == 1)
+        held = hold(offsetPointer(rhs.operand.value, place(rhs, none, none),
+                                  elementType),
+                    inner, elementType);
       loop(none, constant(rows), [&](Value i) {
         loop(none, constant(columns), [&](Value j) {
           Value x = offsetPointer(lhs.operand.value, place(lhs, i, none),
                                   elementType),
                 y = offsetPointer(rhs.operand.value, place(rhs, j, none),
                                   elementType);
-          store(innerProduct(x, y, inner, elementType), base, result(i, j));
+          store(innerProduct(x, y, held, inner, elementType), base,
+                result(i, j));
         });
       });
       return;

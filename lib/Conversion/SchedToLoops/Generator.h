@@ -68,8 +68,14 @@ private:
   /// Whether products read the operand in its place: no copy is made.
   static bool isFolded(trl::TransposeOp transpose);
   mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
-  mlir::Value innerProduct(mlir::Value x, mlir::Value y, int64_t length,
+  mlir::Value innerProduct(mlir::Value x, mlir::Value y,
+                           llvm::ArrayRef<mlir::Value> held, int64_t length,
                            mlir::Type type);
+  /// All of a short vector in registers; empty when it is too long.
+  llvm::SmallVector<mlir::Value> hold(mlir::Value base, int64_t length,
+                                      mlir::Type type);
+  mlir::Value loadLanes(mlir::Value base, mlir::Value k, int64_t lanes,
+                        mlir::Type type);
   void emitArgsort(trl::ArgsortOp argsort);
   mlir::LogicalResult unsupported(mlir::Operation *op, const llvm::Twine &what);
 
