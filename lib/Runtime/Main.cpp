@@ -99,6 +99,18 @@ void timerl::rt::readDescription() {
       arg.name = strsep(&line, " ");
       arg.type = typeNamed(strsep(&line, " "));
       parseScalar(line, arg.type, arg.value);
+    } else if (!strcmp(kind, "input")) {
+      program.inputs = static_cast<Input *>(
+          allocate(program.inputs, sizeof(Input) * (program.numInputs + 1)));
+      Input &input = program.inputs[program.numInputs++];
+      input = Input();
+      input.type = typeNamed(strsep(&line, " "));
+      input.name = line;
+    } else if (!strcmp(kind, "extent")) {
+      Input &input = program.inputs[program.numInputs - 1];
+      input.axes = static_cast<int64_t *>(
+          allocate(input.axes, sizeof(int64_t) * (input.rank + 1)));
+      input.axes[input.rank++] = strtoll(line, nullptr, 10);
     } else if (!strcmp(kind, "report")) {
       program.reports = static_cast<Report *>(
           allocate(program.reports, sizeof(Report) * (program.numReports + 1)));
@@ -163,8 +175,8 @@ static int distance(const char *a, const char *b) {
       nearest = known;
     }
   };
-  static const char *const own[] = {"help", "version", "seed", "metrics",
-                                    "save"};
+  static const char *const own[] = {"help",    "version", "seed",
+                                    "metrics", "save",    "input"};
   for (const char *known : own)
     consider(known);
   for (int k = 0; k < program.numArgs; ++k)
@@ -181,6 +193,11 @@ static void printHelp() {
        "  --seed N            the seed of random draws (default 0)\n"
        "  --metrics csv:PATH  write the reports to a file, too\n"
        "  --save PATH         write what the program saves to an NPZ archive");
+  if (program.numInputs)
+    puts(
+        "  --input NAME=FILE   an input's NPY file, or an NPZ archive with it");
+  for (int k = 0; k < program.numInputs; ++k)
+    printf("                      %s\n", program.inputs[k].name);
   for (int k = 0; k < program.numArgs; ++k) {
     char value[400];
     printScalar(value, program.args[k].type, program.args[k].value);
@@ -198,6 +215,19 @@ static void storeArgs(int64_t *slots) {
     else
       memcpy(slots + k, &arg.value, sizeof(arg.value));
   }
+}
+
+/// `NAME=FILE`.
+static void setInput(char *text) {
+  char *path = text, *name = strsep(&path, "=");
+  if (!path || !*path)
+    fail(2, "`--input %s`: expected NAME=FILE", name);
+  for (int k = 0; k < program.numInputs; ++k)
+    if (!strcmp(program.inputs[k].name, name)) {
+      program.inputs[k].path = path;
+      return;
+    }
+  fail(2, "`--input %s=%s`: the program has no input `%s`", name, path, name);
 }
 
 int main(int argc, char **argv) {
@@ -226,8 +256,9 @@ int main(int argc, char **argv) {
         arg = &program.args[n];
     bool seed = !arg && !strcmp(name, "seed"),
          metrics = !arg && !strcmp(name, "metrics"),
-         save = !arg && !strcmp(name, "save");
-    if (!arg && !seed && !metrics && !save)
+         save = !arg && !strcmp(name, "save"),
+         input = !arg && !strcmp(name, "input");
+    if (!arg && !seed && !metrics && !save && !input)
       unknownOption(name);
     if (!value) {
       if (k + 1 == argc)
@@ -243,6 +274,8 @@ int main(int argc, char **argv) {
     }
     if (save)
       npz = value;
+    if (input)
+      setInput(value);
     if (seed) {
       char *end = nullptr;
       errno = 0;
@@ -262,10 +295,12 @@ int main(int argc, char **argv) {
     fail(1, "out of memory: the arena takes %llu bytes",
          static_cast<unsigned long long>(bytes));
   auto *slots = static_cast<int64_t *>(
-      calloc(static_cast<size_t>(program.numArgs) + 1, sizeof(int64_t)));
+      calloc(static_cast<size_t>(program.numArgs + program.numInputs) + 1,
+             sizeof(int64_t)));
   if (!slots)
     fail(1, "out of memory");
   storeArgs(slots);
+  loadInputs(slots);
   if (npz)
     prepareSaves();
   timerl_program_run(arena, slots);

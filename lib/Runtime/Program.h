@@ -19,6 +19,7 @@
 // What the compiler generates: the program, and its description, a line each of
 //   arena BYTES
 //   arg NAME TYPE DEFAULT
+//   input TYPE NAME, followed by extent LENGTH for each axis
 //   report TYPE NAME, followed by dim NAME for each of its dims
 //   save TYPE NAME, followed by points NUMBER and axis LENGTH for each axis
 extern "C" void timerl_program_run(void *arena, void *args);
@@ -51,6 +52,16 @@ struct Report {
   int64_t count, capacity;
 };
 
+/// A tensor that is read from a file: the values over its dims, in order.
+struct Input {
+  char *name;
+  Type type;
+  int64_t *axes;
+  int rank;
+  const char *path; ///< Null: not given.
+  void *data;
+};
+
 /// An array that is saved: the values of all points, in order.
 struct Save {
   char *name;
@@ -65,6 +76,8 @@ struct Save {
 struct Program {
   Arg *args;
   int numArgs;
+  Input *inputs;
+  int numInputs;
   Report *reports;
   int numReports;
   Save *saves;
@@ -84,6 +97,10 @@ void printScalar(char *buffer, Type type, Scalar value);
 void printTables(FILE *file);
 /// One table with the columns of all reports; cells without a value are empty.
 bool writeCsv(const char *path);
+
+/// Reads every input and stores pointers to them behind the args. A missing,
+/// damaged or unfit file ends the process with a message.
+void loadInputs(int64_t *slots);
 
 /// Room for all saved arrays, zeros at first.
 void prepareSaves();

@@ -309,13 +309,19 @@ LogicalResult Generator::emitElementwise(Operation &op) {
 
 LogicalResult Generator::emitRead(trl::ReadOp read) {
   auto found = buffers.find(read.getSource().str());
-  if (found == buffers.end())
+  auto input = inputs.find(read.getSource().str());
+  if (found == buffers.end() && input == inputs.end())
     return unsupported(read, "reading @" + read.getSource());
-  sched::BufferOp buffer = found->second;
   auto type = cast<RankedTensorType>(read.getType());
   Type elementType = type.getElementType();
-  Value base =
-      offsetPointer(arena, constant(buffer.getOffset()), b.getI8Type());
+  Value base;
+  if (input == inputs.end())
+    base = offsetPointer(arena, constant(found->second.getOffset()),
+                         b.getI8Type());
+  else
+    base = LLVM::LoadOp::create(
+        b, loc, LLVM::LLVMPointerType::get(b.getContext()),
+        offsetPointer(args, constant(input->second.number), b.getI64Type()));
   SmallVector<int64_t> extents;
   for (Attribute index : read.getIndices()) {
     if (isa<trl::RangeAttr>(index))
@@ -339,7 +345,10 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
       else
         positions.push_back(castScalar(get(read.getDynamic()[dynamic++]).value,
                                        b.getI64Type()));
-    return slot(buffer, elements, positions);
+    if (input == inputs.end())
+      return slot(found->second, elements, positions);
+    return Value(arith::MulIOp::create(
+        b, loc, linear(input->second.extents, positions), constant(elements)));
   };
   if (type.getRank() == 0) {
     define(read, load(base, place({}), elementType));

@@ -29,6 +29,10 @@ struct Operand {
   bool isScalar() const { return type.getRank() == 0; }
 };
 
+/// The extents of the dims that an input is over; none if one is not constant.
+std::optional<llvm::SmallVector<int64_t>> inputExtents(mlir::ModuleOp module,
+                                                       trl::InputOp input);
+
 class Generator {
 public:
   Generator(mlir::ModuleOp module, sched::ProgramOp program,
@@ -119,6 +123,12 @@ private:
   std::map<std::string, mlir::Value> ends; ///< Where `end(t)` is kept.
   std::map<std::string, sched::BufferOp> buffers;
   std::map<std::string, unsigned> argNumbers;
+  /// Of each input: where its pointer stands among the args, and its extents.
+  struct InputPlace {
+    size_t number = 0;
+    llvm::SmallVector<int64_t> extents;
+  };
+  std::map<std::string, InputPlace> inputs;
   unsigned outputs = 0;
   int64_t scratchBase, scratchUsed = 0, scratchMost = 0;
 };

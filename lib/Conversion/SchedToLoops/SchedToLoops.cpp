@@ -40,6 +40,16 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
     else
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
+  for (auto input : module.getOps<trl::InputOp>()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    os << "input " << type.getElementType() << ' ' << input.getSymName()
+       << '\n';
+    // The generator has refused what has no extents.
+    SmallVector<int64_t> shape = *codegen::inputExtents(module, input);
+    llvm::append_range(shape, type.getShape());
+    for (int64_t extent : shape)
+      os << "extent " << extent << '\n';
+  }
   std::set<std::pair<trl::OutputKind, std::string>> seen;
   for (sched::OutputOp output : outputs) {
     if (!seen.emplace(output.getKind(), output.getName().str()).second)

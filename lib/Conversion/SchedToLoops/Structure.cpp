@@ -25,10 +25,19 @@ LogicalResult Generator::unsupported(Operation *op, const llvm::Twine &what) {
 }
 
 LogicalResult Generator::run() {
-  for (auto input : module.getOps<trl::InputOp>())
-    return unsupported(input, "an input");
   for (auto arg : module.getOps<trl::ArgOp>())
     argNumbers.emplace(arg.getSymName().str(), argNumbers.size());
+  for (auto input : module.getOps<trl::InputOp>()) {
+    if (cast<RankedTensorType>(input.getType())
+            .getElementType()
+            .isUnsignedInteger())
+      return unsupported(input, "an input of type u8");
+    auto extents = inputExtents(module, input);
+    if (!extents)
+      return unsupported(input, "an input over a dim bounded by an arg");
+    inputs[input.getSymName().str()] = {argNumbers.size() + inputs.size(),
+                                        *extents};
+  }
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   b.setInsertionPointToEnd(module.getBody());
   auto declare = [&](StringRef name, ArrayRef<Type> types) {
@@ -58,6 +67,19 @@ LogicalResult Generator::run() {
     return failure();
   func::ReturnOp::create(b, loc);
   return success();
+}
+
+std::optional<SmallVector<int64_t>> codegen::inputExtents(ModuleOp module,
+                                                          trl::InputOp input) {
+  SmallVector<int64_t> extents;
+  for (auto name : input.getOver().getAsRange<StringAttr>()) {
+    auto dim = module.lookupSymbol<trl::DimOp>(name);
+    auto extent = dim ? dim.getExtent().getExpr().getConst() : std::nullopt;
+    if (!extent)
+      return std::nullopt;
+    extents.push_back(*extent);
+  }
+  return extents;
 }
 
 LogicalResult Generator::emitBlock(Block &block) {
