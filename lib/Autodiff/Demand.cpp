@@ -314,10 +314,16 @@ Map Demand::insert(Pieces &pieces, const Map &piece, bool recurrent) const {
 }
 
 Map Demand::insertNew(Pieces &pieces, const Map &piece, bool recurrent) const {
+  // Most are inside one of the pieces; a difference with their union is dear.
+  for (const Map &old : pieces)
+    if (isl_map_plain_is_equal(piece.get(), old.get()) == isl_bool_true ||
+        isl_map_is_subset(piece.get(), old.get()) == isl_bool_true)
+      return Map();
   Map all;
   for (const Map &old : pieces)
     all = all ? all | old : old;
-  if (all && isl_map_is_subset(piece.get(), all.get()) == isl_bool_true)
+  if (pieces.size() > 1 &&
+      isl_map_is_subset(piece.get(), all.get()) == isl_bool_true)
     return Map();
   unsigned rank = isl_map_dim(piece.get(), isl_dim_out);
   if (recurrent)
