@@ -276,6 +276,25 @@ LogicalResult Generator::emitOp(Operation &op) {
       });
 }
 
+/// Whether an elementwise op is computed element by element in its one user,
+/// which then asks for each element just once: no intermediate is stored.
+bool Generator::isFused(Operation &op) {
+  Value result = op.getResult(0);
+  if (!result.hasOneUse())
+    return false;
+  Operation *user = *result.user_begin();
+  if (user->getBlock() != op.getBlock())
+    return false;
+  // Integer powers are refused, which shows only when they are emitted.
+  if (isa<trl::PowOp>(op) &&
+      !isa<FloatType>(
+          cast<RankedTensorType>(result.getType()).getElementType()))
+    return false;
+  if (user->hasTrait<OpTrait::Elementwise>())
+    return true;
+  return isa<trl::YieldOp, trl::ReduceOp>(user);
+}
+
 LogicalResult Generator::emitElementwise(Operation &op) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   SmallVector<Operand> operands;
@@ -292,6 +311,14 @@ LogicalResult Generator::emitElementwise(Operation &op) {
   };
   if (type.getRank() == 0) {
     define(op.getResult(0), at(constant(0)));
+  } else if (isFused(op)) {
+    values[op.getResult(0)] = {type, Value(),
+                               [this, &op, operands](Value index) {
+                                 SmallVector<Value> scalars;
+                                 for (const Operand &operand : operands)
+                                   scalars.push_back(element(operand, index));
+                                 return scalarOp(op, scalars);
+                               }};
   } else {
     Value base = scratch(type);
     loop(constant(0), constant(type.getNumElements()), [&](Value k) {
@@ -355,7 +382,9 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
     return success();
   }
   if (extents.empty()) {
-    define(read, offsetPointer(base, place({}), elementType));
+    Value pointer = offsetPointer(base, place({}), elementType);
+    borrowed.insert(pointer);
+    define(read, pointer);
     return success();
   }
   Value held = scratch(type);

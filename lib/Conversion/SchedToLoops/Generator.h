@@ -22,10 +22,12 @@
 
 namespace timerl::codegen {
 
-/// A value of a statement's body: an SSA scalar, or a pointer to its elements.
+/// A value of a statement's body: an SSA scalar, a pointer to its elements, or
+/// what computes an element where it is used.
 struct Operand {
   mlir::RankedTensorType type;
   mlir::Value value;
+  std::function<mlir::Value(mlir::Value index)> compute = nullptr;
   bool isScalar() const { return type.getRank() == 0; }
 };
 
@@ -49,6 +51,8 @@ private:
   // Structure.
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitFor(sched::ForOp loop);
+  mlir::LogicalResult emitOutlined(sched::ForOp loop);
+  mlir::LogicalResult emitLoop(sched::ForOp loop);
   mlir::LogicalResult emitStmt(sched::StmtOp stmt);
   mlir::LogicalResult emitOutput(sched::OutputOp output);
   mlir::LogicalResult emitSave(sched::OutputOp output, const Operand &value,
@@ -60,6 +64,7 @@ private:
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
+  static bool isFused(mlir::Operation &op);
   mlir::LogicalResult emitRead(trl::ReadOp read);
   mlir::LogicalResult emitRandom(trl::RandomOp random);
   mlir::LogicalResult emitReduce(trl::ReduceOp reduce);
@@ -118,7 +123,10 @@ private:
   mlir::Location loc;
   mlir::Value arena, args;
   mlir::Value points; ///< Room for the coordinates of a point.
-  llvm::DenseMap<mlir::Value, mlir::Value> values;
+  llvm::DenseMap<mlir::Value, Operand> values;
+  /// Pointers into buffers: what they point to may be overwritten.
+  llvm::DenseSet<mlir::Value> borrowed;
+  unsigned loopDepth = 0, numOutlined = 0;
   std::map<std::string, mlir::Value> variables;
   std::map<std::string, mlir::Value> ends; ///< Where `end(t)` is kept.
   std::map<std::string, sched::BufferOp> buffers;

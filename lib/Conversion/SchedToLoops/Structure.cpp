@@ -101,7 +101,61 @@ LogicalResult Generator::emitBlock(Block &block) {
   return success();
 }
 
+/// Loops at this depth, and one further in, become functions: what LLVM does
+/// grows faster than a function's size. One call serves all turns of a loop.
+static constexpr unsigned outlinedDepth = 1;
+
 LogicalResult Generator::emitFor(sched::ForOp op) {
+  bool outlined = loopDepth == outlinedDepth || loopDepth == outlinedDepth + 1;
+  ++loopDepth;
+  LogicalResult result = outlined ? emitOutlined(op) : emitLoop(op);
+  --loopDepth;
+  return result;
+}
+
+LogicalResult Generator::emitOutlined(sched::ForOp op) {
+  SmallVector<Value> operands{arena, args, points};
+  for (auto &[name, place] : ends)
+    operands.push_back(place);
+  for (auto &[name, value] : variables)
+    operands.push_back(value);
+  std::string name = "timerl_loop_" + std::to_string(numOutlined++);
+  auto outerEnds = ends;
+  auto outerVariables = variables;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(module.getBody());
+    auto function = func::FuncOp::create(
+        b, loc, name, b.getFunctionType(TypeRange(ValueRange(operands)), {}));
+    function.setPrivate();
+    function->setAttr(
+        "llvm.linkage",
+        LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
+    function->setAttr("passthrough", b.getStrArrayAttr({"noinline"}));
+    Block *entry = function.addEntryBlock();
+    b.setInsertionPointToStart(entry);
+    unsigned next = 3;
+    arena = entry->getArgument(0);
+    args = entry->getArgument(1);
+    points = entry->getArgument(2);
+    for (auto &[end, place] : ends)
+      place = entry->getArgument(next++);
+    for (auto &[variable, value] : variables)
+      value = entry->getArgument(next++);
+    if (failed(emitLoop(op)))
+      return failure();
+    func::ReturnOp::create(b, loc);
+  }
+  arena = operands[0];
+  args = operands[1];
+  points = operands[2];
+  ends = std::move(outerEnds);
+  variables = std::move(outerVariables);
+  func::CallOp::create(b, loc, name, TypeRange(), operands);
+  return success();
+}
+
+LogicalResult Generator::emitLoop(sched::ForOp op) {
   std::string name = op.getName().str();
   Value lo = emitExpr(op.getLo().getExpr()),
         hi = emitExpr(op.getHi().getExpr());
@@ -161,6 +215,7 @@ LogicalResult Generator::bind(Operation *op, ArrayAttr dims, ArrayAttr exprs) {
   variables = std::move(bound);
   scratchUsed = 0;
   values.clear();
+  borrowed.clear();
   return success();
 }
 
@@ -169,16 +224,17 @@ LogicalResult Generator::emitStmt(sched::StmtOp stmt) {
   if (failed(bind(stmt, stmt.getDims(), stmt.getValues())) ||
       failed(emitOps(stmt.getBody().front())))
     return failure();
-  // What lies in a slot may be overwritten by this very statement: the values
-  // leave the arena before any is stored.
+  // What lies in a slot may be overwritten by this very statement: all values
+  // are computed, and out of the slots, before any is stored.
   SmallVector<Operand> yielded;
   auto results = stmt.getYield().getValues();
   for (Value result : results) {
     Operand value = get(result);
-    if (!value.isScalar()) {
+    if (!value.isScalar() &&
+        (value.compute || borrowed.contains(value.value))) {
       Value held = scratch(value.type);
       copy(value, held, constant(0));
-      value.value = held;
+      value = {value.type, held};
     }
     yielded.push_back(value);
   }
@@ -236,6 +292,11 @@ LogicalResult Generator::emitOutput(sched::OutputOp output) {
   for (auto [k, dim] : llvm::enumerate(output.getDims()))
     store(variables.at(cast<StringAttr>(dim).str()), points, constant(k));
   Operand value = get(output.getYield().getValues()[0]);
+  if (value.compute) {
+    Value held = scratch(value.type);
+    copy(value, held, constant(0));
+    value = {value.type, held};
+  }
   int64_t number = output->getAttrOfType<IntegerAttr>("number").getInt();
   if (output.getKind() == trl::OutputKind::save) {
     LogicalResult result = emitSave(output, value, number);
@@ -424,8 +485,10 @@ void Generator::store(Value value, Value base, Value index) {
 }
 
 Value Generator::element(const Operand &operand, Value index) {
-  return operand.isScalar()
-             ? operand.value
+  if (operand.isScalar())
+    return operand.value;
+  return operand.compute
+             ? operand.compute(index)
              : load(operand.value, index, operand.type.getElementType());
 }
 
@@ -474,8 +537,8 @@ void Generator::copy(const Operand &from, Value base, Value first) {
   });
 }
 
-void Generator::define(Value result, Value value) { values[result] = value; }
-
-Operand Generator::get(Value value) {
-  return {cast<RankedTensorType>(value.getType()), values.lookup(value)};
+void Generator::define(Value result, Value value) {
+  values[result] = {cast<RankedTensorType>(result.getType()), value};
 }
+
+Operand Generator::get(Value value) { return values.lookup(value); }
