@@ -139,15 +139,16 @@ Value timerl::codegen::emitTanh(OpBuilder &b, Location loc, Value x) {
   Type f32 = b.getF32Type();
   Value magnitude = a.abs(x), one = a.real(f32, 1);
   Value t = emitExp(b, loc, a.mul(magnitude, a.real(f32, -2)));
-  Value large =
-      math::CopySignOp::create(b, loc, a.div(a.sub(one, t), a.add(one, t)), x);
+  Value large = a.div(a.sub(one, t), a.add(one, t));
   // Near 0 the difference above cancels.
   Value square = a.mul(x, x);
   Value p = a.polynomial(square, {-0.3333333134651184, 0.1333320438861847,
                                   -0.05394645407795906, 0.021698690950870514,
                                   -0.008171704597771168, 0.00213716272264719});
   Value small = a.fma(a.mul(x, square), p, x);
-  return a.select(a.less(magnitude, 0.625), small, large);
+  // The sign last: that of a zero, too, is x's.
+  return math::CopySignOp::create(
+      b, loc, a.select(a.less(magnitude, 0.625), small, large), x);
 }
 
 Value timerl::codegen::emitPow(OpBuilder &b, Location loc, Value x, Value y) {
