@@ -9,6 +9,7 @@
 #include "timerl/Driver/Driver.h"
 #include "timerl/Frontend/Diagnostics.h"
 #include "timerl/Pipeline/Pipeline.h"
+#include "timerl/Target/Executable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -90,6 +91,26 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  "stop at a stage and print it: " +
                      llvm::join(stageNames(), ", "))
       ->type_name("STAGE");
+  bool objectOnly = false;
+  app.add_flag("-c", objectOnly, "stop at the object file, like --emit=obj");
+  app.add_option("-O", invocation.optimisation,
+                 "how much LLVM optimises, 0 to 3 (2); results are the same")
+      ->check(CLI::Range(0, 3))
+      ->type_name("N");
+  app.add_option("--target-cpu", invocation.cpu,
+                 "the processor to compile for: native (the default), "
+                 "x86-64-v3, ...")
+      ->type_name("NAME");
+  app.add_option("--print-ir-after", invocation.printAfter,
+                 "print the IR after a stage to standard error; `all`: after "
+                 "each")
+      ->allow_extra_args(false)
+      ->type_name("STAGE");
+  app.add_flag("--time-report", invocation.timeReport,
+               "print how long each step took");
+  app.add_flag("-v", invocation.verbose, "print the commands that are run");
+  app.add_flag("--show-commands", invocation.showCommands,
+               "(-###) print the commands, and run none");
   app.add_option("-D", defines, "the value of a param")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
@@ -152,6 +173,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
     for (std::string &word : words)
       if (word == "-MD" || word == "-MF" || word == "-MT")
         word.insert(0, "-");
+      else if (word == "-###")
+        word = "--show-commands";
     app.parse(std::move(words));
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
@@ -181,7 +204,23 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
     return invocation;
   if (invocation.input.empty())
     return usage("no program given; see `timerlc --help`");
+  if (objectOnly && !invocation.emit.empty() && invocation.emit != "obj")
+    return usage("`-c` and `--emit` exclude each other");
+  if (objectOnly)
+    invocation.emit = "obj";
+  if (!isKnownCpu(invocation.cpu))
+    return usage("unknown processor `" + invocation.cpu +
+                 "`; native and x86-64-v2 to -v4 are known, and what `clang "
+                 "--print-supported-cpus` lists");
   std::vector<std::string> stages = stageNames();
+  for (const std::string &stage : invocation.printAfter)
+    if (stage != "all" && !isIrStage(stage)) {
+      llvm::StringRef nearest = nearestName(stage, stages);
+      return usage("`--print-ir-after " + stage + "`: no such stage of IR" +
+                   (nearest.empty() || !isIrStage(nearest)
+                        ? ""
+                        : "; did you mean `" + nearest.str() + "`?"));
+    }
   if (!invocation.emit.empty() &&
       !llvm::is_contained(stages, invocation.emit)) {
     llvm::StringRef nearest = nearestName(invocation.emit, stages);
@@ -191,8 +230,12 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   }
   if (invocation.interpret && !invocation.emit.empty())
     return usage("`--interpret` and `--emit` exclude each other");
+  if (invocation.interpret && objectOnly)
+    return usage("`--interpret` and `-c` exclude each other");
   if (!invocation.interpret && invocation.emit.empty())
     invocation.emit = "exe";
+  if (invocation.showCommands && invocation.emit != "exe")
+    return usage("`-###` prints commands, and only linking runs one");
   if (invocation.output.empty() &&
       (invocation.emit == "exe" || invocation.emit == "obj")) {
     llvm::StringRef stem = llvm::sys::path::stem(invocation.input);

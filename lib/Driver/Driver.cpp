@@ -51,11 +51,15 @@ static void writeOrReport(const std::string &path, llvm::StringRef text,
             llvm::toString(std::move(failed)));
 }
 
+static bool toStandardOutput(const Invocation &invocation) {
+  return invocation.output.empty() || invocation.showCommands;
+}
+
 static int compile(const Invocation &invocation, SourceManager &sources) {
   DiagnosticEngine diagnostics(sources);
   std::string text = runPipeline(invocation, sources, diagnostics);
   if (!diagnostics.hasErrors())
-    writeOrReport(invocation.output.empty() ? "-" : invocation.output, text,
+    writeOrReport(toStandardOutput(invocation) ? "-" : invocation.output, text,
                   diagnostics, invocation.emit == "exe");
   if (!diagnostics.hasErrors() && !invocation.dependencyFile.empty())
     writeOrReport(invocation.dependencyFile,

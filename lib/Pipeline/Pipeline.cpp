@@ -21,7 +21,9 @@
 #include "timerl/Target/Executable.h"
 #include "timerl/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 
 using namespace timerl;
 
@@ -53,6 +55,11 @@ static constexpr std::pair<llvm::StringLiteral, CodeKind> codeStages[] = {
     {"exe", CodeKind::Object},
 };
 
+bool timerl::isIrStage(llvm::StringRef name) {
+  return llvm::any_of(irStages,
+                      [&](const IrStage &stage) { return stage.name == name; });
+}
+
 std::vector<std::string> timerl::stageNames() {
   std::vector<std::string> names = {"ast"};
   for (const IrStage &stage : irStages)
@@ -64,6 +71,39 @@ std::vector<std::string> timerl::stageNames() {
 }
 
 /// Runs one pass; false after an error, which is reported.
+namespace {
+/// Wall time of each step, printed at the end (`--time-report`).
+class Times {
+public:
+  explicit Times(bool wanted) : wanted(wanted), last(Clock::now()) {}
+  ~Times() {
+    if (!wanted)
+      return;
+    double total = 0;
+    for (auto &[step, seconds] : steps)
+      total += seconds;
+    for (auto &[step, seconds] : steps)
+      llvm::errs() << llvm::format("%8.3f s  %3.0f %%  ", seconds,
+                                   100 * seconds / total)
+                   << step << '\n';
+    llvm::errs() << llvm::format("%8.3f s         total\n", total);
+  }
+  /// What has passed since the last step belongs to this one.
+  void add(llvm::StringRef step) {
+    auto now = Clock::now();
+    steps.emplace_back(step.str(),
+                       std::chrono::duration<double>(now - last).count());
+    last = now;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  bool wanted;
+  Clock::time_point last;
+  std::vector<std::pair<std::string, double>> steps;
+};
+} // namespace
+
 static bool runPass(mlir::ModuleOp module, std::unique_ptr<mlir::Pass> pass,
                     DiagnosticEngine &diagnostics) {
   std::string name = pass->getArgument().str();
@@ -107,21 +147,29 @@ static void interpretModule(mlir::ModuleOp module, const Invocation &invocation,
 
 /// Object code of a module of loops, linked if asked for.
 static std::string makeCode(mlir::ModuleOp module, llvm::StringRef stage,
+                            const Invocation &invocation, Times &times,
                             DiagnosticEngine &diagnostics) {
   const auto *found = llvm::find_if(
       codeStages, [&](auto &known) { return known.first == stage; });
-  llvm::Expected<std::string> code = generateCode(module, found->second);
+  llvm::Expected<std::string> code = generateCode(
+      module, found->second, {invocation.optimisation, invocation.cpu});
   if (!code) {
     std::string message = llvm::toString(code.takeError());
     if (!diagnostics.hasErrors())
       diagnostics.error("E0001", SourceSpan(), message);
     return "";
   }
+  times.add("code generation");
   if (stage != "exe")
     return *code;
   static int anchor;
-  code =
-      linkExecutable(*code, llvm::sys::fs::getMainExecutable(nullptr, &anchor));
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
+  if (invocation.showCommands)
+    code = linkCommand("program.o", invocation.output, self);
+  else
+    code = linkExecutable(*code, self,
+                          invocation.verbose ? &llvm::errs() : nullptr);
+  times.add("linking");
   if (code)
     return *code;
   diagnostics.error("E0605", SourceSpan(), llvm::toString(code.takeError()));
@@ -133,11 +181,13 @@ std::string timerl::runPipeline(const Invocation &invocation,
                                 DiagnosticEngine &diagnostics) {
   std::string text;
   llvm::raw_string_ostream os(text);
+  Times times(invocation.timeReport);
 
   LoadedProgram program = loadProgram(
       invocation.input, {invocation.includePaths}, sources, diagnostics);
   if (diagnostics.hasErrors())
     return text;
+  times.add("parsing");
   if (invocation.emit == "ast") {
     ast::print(program.main(), os);
     return text;
@@ -153,12 +203,21 @@ std::string timerl::runPipeline(const Invocation &invocation,
   llvm::StringRef last = invocation.interpret ? "trl"
                          : asJson ? "sched"
                                   : llvm::StringRef(invocation.emit);
+  times.add("elaboration");
   for (const IrStage &stage : irStages) {
     if (!runPass(*module, stage.createPass(), diagnostics))
       return text;
-    if (stage.createCheck &&
-        !runPass(*module, stage.createCheck(), diagnostics))
-      return text;
+    times.add(stage.name);
+    if (stage.createCheck) {
+      if (!runPass(*module, stage.createCheck(), diagnostics))
+        return text;
+      times.add(stage.name.str() + ", checked");
+    }
+    if (llvm::is_contained(invocation.printAfter, stage.name) ||
+        llvm::is_contained(invocation.printAfter, "all")) {
+      llvm::errs() << "// after " << stage.name << '\n';
+      module->print(llvm::errs());
+    }
     if (stage.name == last)
       break;
   }
@@ -169,7 +228,7 @@ std::string timerl::runPipeline(const Invocation &invocation,
       schedule::writeScheduleJson(schedule, os);
   else if (llvm::any_of(codeStages,
                         [&](auto &stage) { return stage.first == last; }))
-    return makeCode(*module, last, diagnostics);
+    return makeCode(*module, last, invocation, times, diagnostics);
   else
     module->print(os);
   return text;

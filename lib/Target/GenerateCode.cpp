@@ -20,6 +20,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "timerl/Target/Executable.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -49,7 +50,8 @@ static mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module) {
   return manager.run(module);
 }
 
-static std::unique_ptr<llvm::TargetMachine> hostMachine(std::string &error) {
+static std::unique_ptr<llvm::TargetMachine>
+makeMachine(llvm::StringRef cpu, unsigned level, std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
@@ -62,19 +64,32 @@ static std::unique_ptr<llvm::TargetMachine> hostMachine(std::string &error) {
   for (auto &feature : llvm::sys::getHostCPUFeatures())
     names.push_back((feature.second ? "+" : "-") + feature.first().str());
   llvm::sort(names);
+  // A processor named by the user has just its own features.
+  bool native = cpu == "native";
   llvm::SubtargetFeatures features;
-  for (const std::string &name : names)
-    features.AddFeature(name);
+  if (native)
+    for (const std::string &name : names)
+      features.AddFeature(name);
   // Neither reassociation nor fused multiply-add: results are those of the
   // program's own operations.
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, llvm::sys::getHostCPUName(), features.getString(), options,
-      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, native ? llvm::sys::getHostCPUName() : cpu, features.getString(),
+      options, llvm::Reloc::PIC_, std::nullopt,
+      *llvm::CodeGenOpt::getLevel(level)));
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+bool timerl::isKnownCpu(llvm::StringRef cpu) {
+  if (cpu == "native")
+    return true;
+  std::string error;
+  auto machine = makeMachine("native", 0, error);
+  return machine && machine->getMCSubtargetInfo()->isCPUStringValid(cpu);
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -85,12 +100,18 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+  static const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(levels[0])
+                 : builder.buildPerModuleDefaultPipeline(levels[level]);
+  passes.run(module, modules);
 }
 
-llvm::Expected<std::string> timerl::generateCode(mlir::ModuleOp module,
-                                                 CodeKind kind) {
+llvm::Expected<std::string>
+timerl::generateCode(mlir::ModuleOp module, CodeKind kind,
+                     const CodegenOptions &options) {
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
@@ -104,7 +125,7 @@ llvm::Expected<std::string> timerl::generateCode(mlir::ModuleOp module,
     return text;
   }
   std::string error;
-  auto machine = hostMachine(error);
+  auto machine = makeMachine(options.cpu, options.level, error);
   if (!machine)
     return failure("no code generator for this machine: " + error);
   llvm::LLVMContext context;
@@ -117,7 +138,7 @@ llvm::Expected<std::string> timerl::generateCode(mlir::ModuleOp module,
   for (llvm::Function &function : *code)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", "512");
-  optimise(*code, *machine);
+  optimise(*code, *machine, options.level);
   if (kind == CodeKind::Llvm) {
     code->print(os, nullptr);
     return text;

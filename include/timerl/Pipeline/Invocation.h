@@ -26,7 +26,13 @@ struct Invocation {
   bool jsonErrors = false;
   /// -MD: where the rule for make goes (empty: nowhere), and its target.
   std::string dependencyFile, dependencyTarget;
-  std::string explain; ///< the error code to explain
+  unsigned optimisation = 2;           ///< -O0 to -O3
+  std::string cpu = "native";          ///< --target-cpu
+  bool verbose = false;                ///< -v
+  bool showCommands = false;           ///< -###
+  bool timeReport = false;             ///< --time-report
+  std::vector<std::string> printAfter; ///< --print-ir-after; `all` for each
+  std::string explain;                 ///< the error code to explain
 
   bool interpret = false;
   uint64_t seed = 0;

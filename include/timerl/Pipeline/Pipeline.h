@@ -21,6 +21,8 @@ namespace timerl {
 
 /// Names of the stages that `--emit` prints, in the order of the pipeline.
 std::vector<std::string> stageNames();
+/// Whether a stage is MLIR that a pass makes.
+bool isIrStage(llvm::StringRef name);
 
 /// Runs the stages up to the one that is asked for and returns its text. Errors
 /// are left in `diagnostics`; the text means nothing then.

@@ -18,6 +18,14 @@ class DialectRegistry;
 
 namespace timerl {
 
+struct CodegenOptions {
+  unsigned level = 2;         ///< of LLVM's optimisation, 0 to 3
+  std::string cpu = "native"; ///< a processor's name as LLVM knows it
+};
+
+/// Whether LLVM knows the processor: `native`, `x86-64-v3`, ...
+bool isKnownCpu(llvm::StringRef cpu);
+
 /// How the result is given back.
 enum class CodeKind { LlvmDialect, Llvm, Object };
 
@@ -25,12 +33,20 @@ enum class CodeKind { LlvmDialect, Llvm, Object };
 /// LLVM IR (after optimisation) or an object file for this machine, and returns
 /// its text or bytes, the same ones whenever the module is the same.
 /// Errors are emitted at the module or returned.
-llvm::Expected<std::string> generateCode(mlir::ModuleOp module, CodeKind kind);
+llvm::Expected<std::string> generateCode(mlir::ModuleOp module, CodeKind kind,
+                                         const CodegenOptions &options);
 
 /// Links an object with the runtime through `cc` and returns the executable's
-/// bytes. `compilerPath` is the compiler's own executable.
+/// bytes. `compilerPath` is the compiler's own executable. The command goes to
+/// `log` as it is run, if there is one.
 llvm::Expected<std::string> linkExecutable(llvm::StringRef object,
-                                           llvm::StringRef compilerPath);
+                                           llvm::StringRef compilerPath,
+                                           llvm::raw_ostream *log = nullptr);
+
+/// The command that links `object` to `output`, for a person to read.
+llvm::Expected<std::string> linkCommand(llvm::StringRef object,
+                                        llvm::StringRef output,
+                                        llvm::StringRef compilerPath);
 
 } // namespace timerl
 
