@@ -7,6 +7,7 @@
 
 #include "Program.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,15 @@ void *timerl::rt::allocate(void *old, uint64_t bytes) {
     fail(1, "out of memory: %llu bytes are not to be had",
          static_cast<unsigned long long>(bytes));
   return memory;
+}
+
+/// A computed index is out of the range lo:hi that the program declares.
+extern "C" void timerl_rt_outside(const char *tensor, const char *place,
+                                  int64_t index, int64_t lo, int64_t hi) {
+  fail(1,
+       "%s%sindex %" PRId64 " of `%s` is outside of its declared range "
+       "%" PRId64 ":%" PRId64,
+       place, *place ? ": " : "", index, tensor, lo, hi);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,6 +102,13 @@ void timerl::rt::readDescription() {
       break;
     if (!strcmp(kind, "arena")) {
       program.arenaBytes = strtoll(line, nullptr, 10);
+    } else if (!strcmp(kind, "buffer")) {
+      program.buffers = static_cast<Buffer *>(
+          allocate(program.buffers, sizeof(Buffer) * (program.numBuffers + 1)));
+      Buffer &buffer = program.buffers[program.numBuffers++];
+      buffer.offset = strtoll(strsep(&line, " "), nullptr, 10);
+      buffer.bytes = strtoll(strsep(&line, " "), nullptr, 10);
+      buffer.tensor = line;
     } else if (!strcmp(kind, "arg")) {
       program.args = static_cast<Arg *>(
           allocate(program.args, sizeof(Arg) * (program.numArgs + 1)));
@@ -118,6 +135,9 @@ void timerl::rt::readDescription() {
       report = Report();
       report.type = typeNamed(strsep(&line, " "));
       report.name = line;
+    } else if (!strcmp(kind, "rows")) {
+      program.reports[program.numReports - 1].capacity =
+          strtoll(line, nullptr, 10);
     } else if (!strcmp(kind, "save")) {
       program.saves = static_cast<Save *>(
           allocate(program.saves, sizeof(Save) * (program.numSaves + 1)));
@@ -175,8 +195,9 @@ static int distance(const char *a, const char *b) {
       nearest = known;
     }
   };
-  static const char *const own[] = {"help",    "version", "seed",
-                                    "metrics", "save",    "input"};
+  static const char *const own[] = {"help",           "version",     "seed",
+                                    "metrics",        "save",        "input",
+                                    "print-schedule", "print-memory"};
   for (const char *known : own)
     consider(known);
   for (int k = 0; k < program.numArgs; ++k)
@@ -192,7 +213,9 @@ static void printHelp() {
        "  --version           the compiler's version\n"
        "  --seed N            the seed of random draws (default 0)\n"
        "  --metrics csv:PATH  write the reports to a file, too\n"
-       "  --save PATH         write what the program saves to an NPZ archive");
+       "  --save PATH         write what the program saves to an NPZ archive\n"
+       "  --print-schedule    the loops, statements and buffers, as JSON\n"
+       "  --print-memory      the arena, and the place of each buffer in it");
   if (program.numInputs)
     puts(
         "  --input NAME=FILE   an input's NPY file, or an NPZ archive with it");
@@ -204,6 +227,15 @@ static void printHelp() {
     printf("  --%s VALUE  %s (default %s)\n", program.args[k].name,
            typeText(program.args[k].type), value);
   }
+}
+
+static void printMemory() {
+  printf("arena of %" PRId64 " bytes, scratch space included\n"
+         "%12s %12s  buffer of\n",
+         program.arenaBytes, "offset", "bytes");
+  for (int k = 0; k < program.numBuffers; ++k)
+    printf("%12" PRId64 " %12" PRId64 "  %s\n", program.buffers[k].offset,
+           program.buffers[k].bytes, program.buffers[k].tensor);
 }
 
 static void storeArgs(int64_t *slots) {
@@ -249,6 +281,14 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "version") && !value) {
       puts("built by timerlc " TIMERL_VERSION);
       return 0;
+    }
+    if (!strcmp(name, "print-schedule") && !value) {
+      fputs(timerl_program_schedule, stdout);
+      return fflush(stdout) ? 1 : 0;
+    }
+    if (!strcmp(name, "print-memory") && !value) {
+      printMemory();
+      return fflush(stdout) ? 1 : 0;
     }
     Arg *arg = nullptr;
     for (int n = 0; n < program.numArgs; ++n)
@@ -301,6 +341,7 @@ int main(int argc, char **argv) {
     fail(1, "out of memory");
   storeArgs(slots);
   loadInputs(slots);
+  prepareReports();
   if (npz)
     prepareSaves();
   timerl_program_run(arena, slots);

@@ -20,10 +20,14 @@
 //   arena BYTES
 //   arg NAME TYPE DEFAULT
 //   input TYPE NAME, followed by extent LENGTH for each axis
-//   report TYPE NAME, followed by dim NAME for each of its dims
+//   buffer OFFSET BYTES TENSOR
+//   report TYPE NAME, followed by dim NAME for each of its dims and by
+//     rows NUMBER where it is known how many there are at most
 //   save TYPE NAME, followed by points NUMBER and axis LENGTH for each axis
 extern "C" void timerl_program_run(void *arena, void *args);
 extern "C" const char timerl_program_text[];
+/// The schedule as JSON.
+extern "C" const char timerl_program_schedule[];
 
 namespace timerl::rt {
 
@@ -50,6 +54,12 @@ struct Report {
   int64_t *points;
   Scalar *values;
   int64_t count, capacity;
+};
+
+/// Where a tensor's values lie in the arena.
+struct Buffer {
+  char *tensor;
+  int64_t offset, bytes;
 };
 
 /// A tensor that is read from a file: the values over its dims, in order.
@@ -82,6 +92,8 @@ struct Program {
   int numReports;
   Save *saves;
   int numSaves;
+  Buffer *buffers;
+  int numBuffers;
   int64_t arenaBytes;
   uint64_t seed;
 };
@@ -101,6 +113,9 @@ bool writeCsv(const char *path);
 /// Reads every input and stores pointers to them behind the args. A missing,
 /// damaged or unfit file ends the process with a message.
 void loadInputs(int64_t *slots);
+
+/// Room for the rows of all reports, so that a run allocates nothing.
+void prepareReports();
 
 /// Room for all saved arrays, zeros at first.
 void prepareSaves();

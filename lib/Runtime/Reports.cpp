@@ -13,15 +13,24 @@
 
 using namespace timerl::rt;
 
+static void reserve(Report &report) {
+  report.points = static_cast<int64_t *>(
+      allocate(report.points, sizeof(int64_t) * report.rank * report.capacity));
+  report.values = static_cast<Scalar *>(
+      allocate(report.values, sizeof(Scalar) * report.capacity));
+}
+
+void timerl::rt::prepareReports() {
+  for (int k = 0; k < program.numReports; ++k)
+    reserve(program.reports[k]);
+}
+
 extern "C" void timerl_rt_report(int64_t number, int64_t rank,
                                  const int64_t *point, int64_t bits) {
   Report &report = program.reports[number];
   if (report.count == report.capacity) {
     report.capacity = report.capacity ? 2 * report.capacity : 64;
-    report.points = static_cast<int64_t *>(
-        allocate(report.points, sizeof(int64_t) * rank * report.capacity));
-    report.values = static_cast<Scalar *>(
-        allocate(report.values, sizeof(Scalar) * report.capacity));
+    reserve(report);
   }
   memcpy(report.points + rank * report.count, point, sizeof(int64_t) * rank);
   report.values[report.count++].integer = bits;

@@ -334,6 +334,45 @@ LogicalResult Generator::emitElementwise(Operation &op) {
   return success();
 }
 
+/// Ends the run with a message when a computed index is out of the range that
+/// the program declares for it.
+void Generator::checkIndex(trl::ReadOp read, Value position,
+                           trl::DynamicAttr declared) {
+  Value lo = emitExpr(declared.getLo().getExpr()),
+        hi = emitExpr(declared.getHi().getExpr());
+  Value outside = arith::OrIOp::create(
+      b, loc,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, position, lo),
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, position, hi));
+  std::string place;
+  if (auto file = read.getLoc()->findInstanceOf<FileLineColLoc>())
+    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+             Twine(file.getColumn()))
+                .str();
+  when(outside, [&] {
+    func::CallOp::create(
+        b, loc, "timerl_rt_outside", TypeRange(),
+        ValueRange{text(read.getSource()), text(place), position, lo, hi});
+  });
+}
+
+/// The address of a constant string.
+Value Generator::text(StringRef characters) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto [known, isNew] = texts.try_emplace(
+      characters.str(), "timerl_text_" + std::to_string(texts.size()));
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(module.getBody());
+    std::string bytes = known->first + '\0';
+    LLVM::GlobalOp::create(
+        b, loc, LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, known->second,
+        b.getStringAttr(bytes));
+  }
+  return LLVM::AddressOfOp::create(b, loc, pointer, known->second);
+}
+
 LogicalResult Generator::emitRead(trl::ReadOp read) {
   auto found = buffers.find(read.getSource().str());
   auto input = inputs.find(read.getSource().str());
@@ -353,9 +392,6 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
   for (Attribute index : read.getIndices()) {
     if (isa<trl::RangeAttr>(index))
       extents.push_back(type.getDimSize(extents.size()));
-    if (auto dynamic = dyn_cast<trl::DynamicAttr>(index);
-        dynamic && dynamic.getChecked())
-      return unsupported(read, "a computed index with a declared range");
   }
   int64_t elements = 1;
   for (int64_t extent : type.getShape().drop_front(extents.size()))
@@ -369,9 +405,13 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
       else if (auto range = dyn_cast<trl::RangeAttr>(index))
         positions.push_back(arith::AddIOp::create(
             b, loc, emitExpr(range.getLo().getExpr()), at[axis++]));
-      else
-        positions.push_back(castScalar(get(read.getDynamic()[dynamic++]).value,
-                                       b.getI64Type()));
+      else {
+        Value position =
+            castScalar(get(read.getDynamic()[dynamic++]).value, b.getI64Type());
+        if (cast<trl::DynamicAttr>(index).getChecked())
+          checkIndex(read, position, cast<trl::DynamicAttr>(index));
+        positions.push_back(position);
+      }
     if (input == inputs.end())
       return slot(found->second, elements, positions);
     return Value(arith::MulIOp::create(
@@ -482,6 +522,25 @@ void Generator::emitArgsort(trl::ArgsortOp argsort) {
   define(argsort, base);
 }
 
+/// Whether a value takes the place of the present maximum: the first one stays
+/// on a tie, NaN is greater than all numbers.
+Value Generator::exceeds(Value value, Value present) {
+  if (!isa<FloatType>(value.getType()))
+    return arith::CmpIOp::create(b, loc,
+                                 value.getType().isInteger(1)
+                                     ? arith::CmpIPredicate::ugt
+                                     : arith::CmpIPredicate::sgt,
+                                 value, present);
+  Value none =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+  Value some = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, present,
+                                     present);
+  return arith::OrIOp::create(
+      b, loc,
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, value, present),
+      arith::AndIOp::create(b, loc, none, some));
+}
+
 LogicalResult Generator::emitReduce(trl::ReduceOp reduce) {
   Operand operand = get(reduce.getOperand());
   auto type = cast<RankedTensorType>(reduce.getType());
@@ -511,22 +570,7 @@ LogicalResult Generator::emitReduce(trl::ReduceOp reduce) {
         b, loc, arith::CmpIPredicate::slt,
         castScalar(load(index, to, type.getElementType()), b.getI64Type()),
         constant(0));
-    // The first maximum counts; NaN is greater than all numbers.
-    auto exceeds = [&](Value x, Value y) -> Value {
-      Value none =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-      Value some =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, y, y);
-      return arith::OrIOp::create(
-          b, loc,
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y),
-          arith::AndIOp::create(b, loc, none, some));
-    };
-    Value greater = isa<FloatType>(from)
-                        ? exceeds(value, old)
-                        : Value(arith::CmpIOp::create(
-                              b, loc, arith::CmpIPredicate::sgt, value, old));
-    when(arith::OrIOp::create(b, loc, first, greater), [&] {
+    when(arith::OrIOp::create(b, loc, first, exceeds(value, old)), [&] {
       store(value, best, to);
       store(castScalar(at[reduce.getAxes()[0]], type.getElementType()), index,
             to);
@@ -540,11 +584,16 @@ LogicalResult Generator::emitReduce(trl::ReduceOp reduce) {
 
 LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
   trl::Reduction kind = reduce.getReduction();
-  if (kind == trl::Reduction::argmax)
-    return unsupported(reduce, "`argmax` over a range");
+  bool arg = kind == trl::Reduction::argmax;
   SmallVector<Value> held;
-  for (Value result : reduce.getResults()) {
-    auto type = cast<RankedTensorType>(result.getType());
+  Value label; // Of argmax: the binder's value at the maximum so far.
+  if (arg) {
+    label = scratch(RankedTensorType::get({}, b.getI64Type()));
+    store(constant(-1), label, constant(0));
+  }
+  for (Value yielded :
+       reduce.getYield().getValues().take_front(reduce.getNumResults())) {
+    auto type = cast<RankedTensorType>(yielded.getType());
     held.push_back(scratch(type));
     Value neutral = initial(kind, type.getElementType());
     loop(constant(0), constant(type.getNumElements()),
@@ -559,6 +608,18 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
     for (unsigned n = 0; n < held.size(); ++n) {
       Operand value = get(yielded[n]);
       Type type = value.type.getElementType();
+      if (arg) {
+        Value none = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::slt,
+            load(label, constant(0), b.getI64Type()), constant(0));
+        Value better = exceeds(value.value, load(held[n], constant(0), type));
+        when(arith::OrIOp::create(b, loc, none, better), [&] {
+          store(value.value, held[n], constant(0));
+          store(variables.at(binders.back().getName().str()), label,
+                constant(0));
+        });
+        continue;
+      }
       loop(constant(0), constant(value.type.getNumElements()), [&](Value k) {
         store(combine(kind, load(held[n], k, type), element(value, k)), held[n],
               k);
@@ -584,6 +645,12 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
   };
   nest(0);
   variables = std::move(outer);
+  if (arg) {
+    define(
+        reduce.getResult(0),
+        castScalar(load(label, constant(0), b.getI64Type()), b.getI32Type()));
+    return result;
+  }
   for (auto [value, base] : llvm::zip(reduce.getResults(), held)) {
     auto type = cast<RankedTensorType>(value.getType());
     define(value, type.getRank()

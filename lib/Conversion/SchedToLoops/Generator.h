@@ -66,6 +66,8 @@ private:
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
   static bool isFused(mlir::Operation &op);
   mlir::LogicalResult emitRead(trl::ReadOp read);
+  void checkIndex(trl::ReadOp read, mlir::Value position,
+                  trl::DynamicAttr declared);
   mlir::LogicalResult emitRandom(trl::RandomOp random);
   mlir::LogicalResult emitReduce(trl::ReduceOp reduce);
   mlir::LogicalResult emitReduceOver(trl::ReduceOverOp reduce);
@@ -92,9 +94,11 @@ private:
   mlir::Value scalarOp(mlir::Operation &op, llvm::ArrayRef<mlir::Value> args);
   mlir::Value castScalar(mlir::Value value, mlir::Type to);
   mlir::Value initial(trl::Reduction kind, mlir::Type type);
+  mlir::Value exceeds(mlir::Value value, mlir::Value present);
   mlir::Value combine(trl::Reduction kind, mlir::Value a, mlir::Value b);
 
   // Expressions and addresses.
+  mlir::Value text(llvm::StringRef characters);
   mlir::Value emitExpr(const Expr &expr);
   mlir::Value constant(int64_t value);
   mlir::Value floorDiv(mlir::Value lhs, mlir::Value rhs);
@@ -131,6 +135,7 @@ private:
   std::map<std::string, mlir::Value> ends; ///< Where `end(t)` is kept.
   std::map<std::string, sched::BufferOp> buffers;
   std::map<std::string, unsigned> argNumbers;
+  std::map<std::string, std::string> texts; ///< Globals of constant strings.
   /// Of each input: where its pointer stands among the args, and its extents.
   struct InputPlace {
     size_t number = 0;

@@ -13,7 +13,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 #include "timerl/Conversion/Passes.h"
+#include "timerl/Schedule/ScheduleJson.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 #include <set>
@@ -22,6 +24,29 @@ using namespace mlir;
 using namespace timerl;
 
 namespace {
+
+/// How many points an output has at most, if that is known.
+std::optional<int64_t> numPoints(sched::OutputOp output) {
+  int64_t points = 1;
+  for (auto iter : output.getDomain().getAsRange<trl::IterAttr>()) {
+    auto lo = iter.getLo().getExpr().getConst(),
+         hi = iter.getHi().getExpr().getConst();
+    if (!lo || !hi || llvm::MulOverflow(points, *hi - *lo, points))
+      return std::nullopt;
+  }
+  return points;
+}
+
+/// A constant string that the runtime finds by name.
+void addText(OpBuilder &builder, ModuleOp module, StringRef name,
+             std::string text) {
+  text.push_back('\0');
+  LLVM::GlobalOp::create(
+      builder, module.getLoc(),
+      LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      /*isConstant=*/true, LLVM::Linkage::External, name,
+      builder.getStringAttr(text));
+}
 
 /// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
 /// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes.
@@ -40,6 +65,10 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
     else
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
+  sched::ProgramOp program = *module.getOps<sched::ProgramOp>().begin();
+  for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
+    os << "buffer " << buffer.getOffset() << ' ' << buffer.getBytes() << ' '
+       << buffer.getTensor() << '\n';
   for (auto input : module.getOps<trl::InputOp>()) {
     auto type = cast<RankedTensorType>(input.getType());
     os << "input " << type.getElementType() << ' ' << input.getSymName()
@@ -71,6 +100,8 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
     os << "report " << type.getElementType() << ' ' << output.getName() << '\n';
     for (Attribute dim : output.getDims())
       os << "dim " << cast<StringAttr>(dim).getValue() << '\n';
+    if (auto rows = numPoints(output))
+      os << "rows " << *rows << '\n';
   }
   return text;
 }
@@ -112,17 +143,16 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
           known.try_emplace(output.getName().str(), known.size()).first->second;
       output->setAttr("number", builder.getI64IntegerAttr(number));
     }
+    std::string schedule;
+    llvm::raw_string_ostream json(schedule);
+    schedule::writeScheduleJson(program, json);
     codegen::Generator generator(module, program, builder);
     if (failed(generator.run()))
       return signalPassFailure();
-    std::string text = describe(module, outputs, generator.arenaBytes());
-    text.push_back('\0');
     builder.setInsertionPointToEnd(module.getBody());
-    LLVM::GlobalOp::create(
-        builder, module.getLoc(),
-        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
-        /*isConstant=*/true, LLVM::Linkage::External, "timerl_program_text",
-        builder.getStringAttr(text));
+    addText(builder, module, "timerl_program_text",
+            describe(module, outputs, generator.arenaBytes()));
+    addText(builder, module, "timerl_program_schedule", std::move(schedule));
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (!isa<func::FuncOp, LLVM::GlobalOp>(op))
         op.erase();

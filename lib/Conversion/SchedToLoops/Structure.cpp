@@ -47,6 +47,7 @@ LogicalResult Generator::run() {
   Type i64 = b.getI64Type();
   declare("timerl_rt_report", {i64, i64, pointer, i64});
   declare("timerl_rt_save", {i64, i64, pointer});
+  declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
   declare("timerl_rt_draw",
           {i64, pointer, i64, i64, pointer, i64, i64, i64, i64});
   auto function = func::FuncOp::create(
