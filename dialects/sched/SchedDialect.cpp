@@ -188,6 +188,8 @@ LogicalResult BufferOp::verify() {
     return emitOpError("takes ") << bytes << " bytes, not " << getBytes();
   if (getOffset() < 0 || getOffset() % 64)
     return emitOpError("is not aligned to 64 bytes");
+  if (getMinor() && *getMinor() >= getWindow().size())
+    return emitOpError("has no position ") << *getMinor();
   if (getLive().size() != 2 || getLive()[0] > getLive()[1])
     return emitOpError("needs a first and a last statement");
   return success();
@@ -202,6 +204,8 @@ LogicalResult ForOp::verify() {
        loop = loop->getParentOfType<ForOp>())
     if (loop.getName() == getName())
       return emitOpError("has the variable of a loop around it, ") << getName();
+  if (getLanes() && (!getParallel() || *getLanes() < 1))
+    return emitOpError("runs in lanes, so it is parallel and has some");
   if (getUntil() && (getReverse() || getParallel()))
     return emitOpError("stops early, so it runs in ascending order");
   return success();

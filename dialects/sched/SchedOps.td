@@ -62,12 +62,17 @@ def Sched_BufferOp : Sched_Op<"buffer", [HasParent<"ProgramOp">]> {
     At most one value that is still to be read lies in a slot at any time. A
     position whose window equals its extent needs no `mod`.
 
+    With `minor p` position p is stored innermost instead, inside of the values:
+    an element of a value and the same element of its neighbour along p are next
+    to each other.
+
     `live` is the first and the last statement or output, counted in the order of
     the program, between which the storage is this buffer's own.
   }];
   let arguments = (ins FlatSymbolRefAttr:$tensor, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$origin,
-                       I64Attr:$offset, I64Attr:$bytes, DenseI64ArrayAttr:$live);
-  let assemblyFormat = "$tensor `window` $window `origin` $origin `at` $offset `bytes` $bytes `live` $live attr-dict";
+                       I64Attr:$offset, I64Attr:$bytes, DenseI64ArrayAttr:$live,
+                       OptionalAttr<I64Attr>:$minor);
+  let assemblyFormat = "$tensor `window` $window `origin` $origin `at` $offset `bytes` $bytes `live` $live (`minor` $minor^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -77,6 +82,8 @@ def Sched_ForOp : Sched_Op<"for", [NoTerminator, SingleBlock]> {
     Bounds are expressions over the variables of enclosing loops, integer
     `trl.arg`s and `end(...)`; a range may be empty. `parallel`: iterations may
     run in any order and at the same time (buffers are wide enough for that).
+    `lanes n`: n iterations run side by side, each in a lane of vectors; what is
+    left over runs one by one.
 
     With `until @x[...]` the loop ends after the first iteration in which the
     boolean scalar stored in @x at that point, which mentions the loop's variable,
@@ -89,10 +96,11 @@ def Sched_ForOp : Sched_Op<"for", [NoTerminator, SingleBlock]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, Trl_ExprAttr:$lo, Trl_ExprAttr:$hi, UnitAttr:$reverse, UnitAttr:$parallel,
+                       OptionalAttr<I64Attr>:$lanes,
                        OptionalAttr<FlatSymbolRefAttr>:$until, OptionalAttr<ArrayAttr>:$until_indices);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    custom<Loop>($name, $lo, $hi) (`reverse` $reverse^)? (`parallel` $parallel^)?
+    custom<Loop>($name, $lo, $hi) (`reverse` $reverse^)? (`parallel` $parallel^)? (`lanes` $lanes^)?
     (`until` $until^ custom<ExprList>($until_indices))? $body attr-dict
   }];
   let hasVerifier = 1;

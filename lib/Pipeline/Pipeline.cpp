@@ -20,6 +20,7 @@
 #include "timerl/Schedule/ScheduleJson.h"
 #include "timerl/Target/Executable.h"
 #include "timerl/Transforms/Passes.h"
+#include "timerl/Vectorize/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,6 +45,7 @@ static constexpr IrStage irStages[] = {
     {"pdg", createTrlToPdgPass},
     {"pdg-opt", createPdgDemandPass},
     {"sched", createPdgToSchedPass, check::createCheckSchedulePass},
+    {"sched-opt", [] { return createChooseLanesPass(); }},
     {"loops", createSchedToLoopsPass},
 };
 

@@ -16,6 +16,7 @@
 #include "timerl/Interpreter/Passes.h"
 #include "timerl/Poly/Definitions.h"
 #include "timerl/Transforms/Passes.h"
+#include "timerl/Vectorize/Passes.h"
 #include "trl/TrlDialect.h"
 
 int main(int argc, char **argv) {
@@ -31,6 +32,7 @@ int main(int argc, char **argv) {
   timerl::registerTrlToPdgPass();
   timerl::registerTransforms();
   timerl::registerPdgToSchedPass();
+  timerl::registerVectorize();
   timerl::registerSchedToLoopsPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "timerl-opt: runs passes on any stage's IR", registry));

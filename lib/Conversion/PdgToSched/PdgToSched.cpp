@@ -117,8 +117,8 @@ LogicalResult Emitter::emitLoop(const LoopTree &tree, Set context) {
   auto op = sched::ForOp::create(
       builder, at->getLoc(), builder.getStringAttr(loop.variable), attr(*lo),
       attr(*hi), loop.reverse ? builder.getUnitAttr() : UnitAttr(),
-      loop.parallel ? builder.getUnitAttr() : UnitAttr(), FlatSymbolRefAttr(),
-      ArrayAttr());
+      loop.parallel ? builder.getUnitAttr() : UnitAttr(),
+      /*lanes=*/IntegerAttr(), FlatSymbolRefAttr(), ArrayAttr());
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
   variables.push_back(loop.variable);
   Expr variable = Expr::var(loop.variable);
@@ -260,7 +260,8 @@ private:
           builder.getDenseI64ArrayAttr(buffer.origin),
           builder.getI64IntegerAttr(buffer.offset),
           builder.getI64IntegerAttr(buffer.bytes),
-          builder.getDenseI64ArrayAttr({buffer.first, buffer.last}));
+          builder.getDenseI64ArrayAttr({buffer.first, buffer.last}),
+          /*minor=*/IntegerAttr());
     Emitter emitter(graph, builder);
     Set none = Coordinates(context, {}, graph.params).universe();
     none =
@@ -318,7 +319,8 @@ private:
           builder.getDenseI64ArrayAttr(window),
           builder.getDenseI64ArrayAttr(origin),
           builder.getI64IntegerAttr(arena), builder.getI64IntegerAttr(bytes),
-          builder.getDenseI64ArrayAttr({0, statements - 1}));
+          builder.getDenseI64ArrayAttr({0, statements - 1}),
+          /*minor=*/IntegerAttr());
       program.setArena(arena + (bytes + 63) / 64 * 64);
     }
   }

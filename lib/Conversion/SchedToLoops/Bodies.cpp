@@ -39,17 +39,38 @@ LogicalResult Generator::emitOp(Operation &op) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Type elementType = type.getElementType();
   ArrayRef<int64_t> shape = type.getShape();
+  bool inLanes = isVarying(op.getResult(0));
   // One loop nest over the result, from an element's indices to its value.
   auto each = [&](llvm::function_ref<Value(ArrayRef<Value>)> element) {
     if (shape.empty()) {
       define(op.getResult(0), element({}));
       return success();
     }
-    Value base = scratch(type);
+    Operand to = scratch(type, inLanes);
     loopNest(shape, [&](ArrayRef<Value> at) {
-      store(element(at), base, linear(shape, at));
+      put(to, linear(shape, at), element(at));
     });
-    define(op.getResult(0), base);
+    define(op.getResult(0), to);
+    return success();
+  };
+  // A computed index, held inside of an axis.
+  auto clamp = [&](Value index, int64_t extent) -> Value {
+    index = castScalar(index, b.getI64Type());
+    Value least = constant(0), most = constant(extent - 1);
+    match(index, least);
+    match(index, most);
+    index = arith::MaxSIOp::create(b, loc, index, least);
+    return arith::MinSIOp::create(b, loc, index, most);
+  };
+  // One number everywhere: nothing is stored.
+  auto everywhere = [&](Value value) {
+    if (shape.empty()) {
+      define(op.getResult(0), value);
+      return success();
+    }
+    Operand result{type, Value(), inLanes};
+    result.compute = [value](Value) { return value; };
+    define(op.getResult(0), result);
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
@@ -61,30 +82,25 @@ LogicalResult Generator::emitOp(Operation &op) {
           return arith::ConstantOp::create(b, loc, cast<TypedAttr>(value));
         };
         if (shape.empty() || attribute.isSplat())
-          return each([&](ArrayRef<Value>) {
-            return one(*attribute.value_begin<Attribute>());
-          });
-        Value base = scratch(type);
+          return everywhere(one(*attribute.value_begin<Attribute>()));
+        Operand held = scratch(type);
         for (auto [k, value] :
              llvm::enumerate(attribute.getValues<Attribute>()))
-          store(one(value), base, constant(k));
-        define(op.getResult(0), base);
+          put(held, constant(k), one(value));
+        define(op.getResult(0), held);
         return success();
       })
       .Case([&](trl::FillOp fill) {
-        Value scalar = get(op.getOperand(0)).value;
-        return each([&](ArrayRef<Value>) { return scalar; });
+        return everywhere(get(op.getOperand(0)).value);
       })
       .Case([&](trl::IndexOp index) {
-        Value value = emitExpr(index.getExpr().getExpr());
-        value = castScalar(value, elementType);
-        return each([&](ArrayRef<Value>) { return value; });
+        Value value = emitLanes(index.getExpr().getExpr());
+        return everywhere(castScalar(value, elementType));
       })
       .Case([&](trl::ArgValueOp arg) {
         Value base = offsetPointer(
             args, constant(argNumbers.at(arg.getArg().str())), b.getI64Type());
-        Value value = load(base, constant(0), elementType);
-        return each([&](ArrayRef<Value>) { return value; });
+        return everywhere(load(base, constant(0), elementType));
       })
       .Case([&](trl::IotaOp iota) {
         return each([&](ArrayRef<Value> at) {
@@ -94,6 +110,8 @@ LogicalResult Generator::emitOp(Operation &op) {
       .Case([&](trl::BroadcastOp broadcast) {
         Operand operand = get(broadcast.getOperand());
         ArrayRef<int64_t> from = operand.type.getShape();
+        if (operand.isScalar())
+          return everywhere(operand.value);
         return each([&](ArrayRef<Value> at) {
           SmallVector<Value> indices;
           for (auto [extent, index] :
@@ -105,9 +123,10 @@ LogicalResult Generator::emitOp(Operation &op) {
       .Case([&](trl::ReshapeOp reshape) {
         Operand operand = get(reshape.getOperand());
         if (operand.isScalar() || shape.empty())
-          return each(
-              [&](ArrayRef<Value>) { return element(operand, constant(0)); });
-        define(op.getResult(0), operand.value);
+          return everywhere(element(operand, constant(0)));
+        if (operand.computePair)
+          operand = inMemory(operand);
+        define(op.getResult(0), operand);
         return success();
       })
       .Case([&](trl::TransposeOp transpose) {
@@ -122,28 +141,28 @@ LogicalResult Generator::emitOp(Operation &op) {
         });
       })
       .Case([&](trl::StackOp stack) {
-        Value base = scratch(type);
+        Operand to = scratch(type, inLanes);
         for (auto [k, value] : llvm::enumerate(stack.getOperands())) {
           Operand operand = get(value);
-          copy(operand, base, constant(k * operand.type.getNumElements()));
+          copy(operand, to, constant(k * operand.type.getNumElements()));
         }
-        define(op.getResult(0), base);
+        define(op.getResult(0), to);
         return success();
       })
       .Case([&](trl::ConcatOp concat) {
-        Value base = scratch(type);
+        Operand result = scratch(type, inLanes);
         int64_t first = 0, axis = concat.getAxis();
         for (Value value : concat.getOperands()) {
           Operand operand = get(value);
           ArrayRef<int64_t> from = operand.type.getShape();
           loopNest(from, [&](ArrayRef<Value> at) {
             SmallVector<Value> to(at);
-            to[axis] = arith::AddIOp::create(b, loc, at[axis], constant(first));
-            store(element(operand, linear(from, at)), base, linear(shape, to));
+            to[axis] = add(at[axis], constant(first));
+            put(result, linear(shape, to), element(operand, linear(from, at)));
           });
           first += from[axis];
         }
-        define(op.getResult(0), base);
+        define(op.getResult(0), result);
         return success();
       })
       .Case([&](trl::ExtractOp extract) {
@@ -155,20 +174,16 @@ LogicalResult Generator::emitOp(Operation &op) {
           unsigned axis = 0, dynamic = 0;
           for (Attribute index : extract.getIndices())
             if (auto point = dyn_cast<trl::AtAttr>(index))
-              indices.push_back(emitExpr(point.getIndex().getExpr()));
+              indices.push_back(emitLanes(point.getIndex().getExpr()));
             else if (auto range = dyn_cast<trl::RangeAttr>(index))
-              indices.push_back(arith::AddIOp::create(
-                  b, loc, emitExpr(range.getLo().getExpr()), at[axis++]));
-            else {
-              Value value = castScalar(
-                  get(extract.getDynamic()[dynamic++]).value, b.getI64Type());
-              int64_t last = operand.type.getDimSize(indices.size()) - 1;
-              value = arith::MaxSIOp::create(b, loc, value, constant(0));
               indices.push_back(
-                  arith::MinSIOp::create(b, loc, value, constant(last)));
-            }
+                  add(emitExpr(range.getLo().getExpr()), at[axis++]));
+            else
+              indices.push_back(
+                  clamp(get(extract.getDynamic()[dynamic++]).value,
+                        operand.type.getDimSize(indices.size())));
           llvm::append_range(indices, at.drop_front(axis));
-          return element(operand, linear(operand.type.getShape(), indices));
+          return gather(operand, linear(operand.type.getShape(), indices));
         });
       })
       .Case([&](trl::TakeOp take) {
@@ -178,16 +193,11 @@ LogicalResult Generator::emitOp(Operation &op) {
           return unsupported(&op, "taking from an empty axis");
         return each([&](ArrayRef<Value> at) {
           unsigned rank = chosen.type.getRank();
-          Value index =
-              castScalar(element(chosen, linear(chosen.type.getShape(),
-                                                at.take_front(rank))),
-                         b.getI64Type());
-          index = arith::MaxSIOp::create(b, loc, index, constant(0));
-          index = arith::MinSIOp::create(
-              b, loc, index, constant(operand.type.getDimSize(0) - 1));
-          SmallVector<Value> indices{index};
+          Value index = element(
+              chosen, linear(chosen.type.getShape(), at.take_front(rank)));
+          SmallVector<Value> indices{clamp(index, operand.type.getDimSize(0))};
           llvm::append_range(indices, at.drop_front(rank));
-          return element(operand, linear(operand.type.getShape(), indices));
+          return gather(operand, linear(operand.type.getShape(), indices));
         });
       })
       .Case([&](trl::MatmulOp matmul) {
@@ -196,60 +206,30 @@ LogicalResult Generator::emitOp(Operation &op) {
       })
       .Case([&](trl::CumsumOp cumsum) {
         Operand operand = get(cumsum.getOperand());
-        Value base = scratch(type);
+        Operand result = scratch(type, inLanes);
         int64_t axis = cumsum.getAxis(), last = shape[axis] - 1;
         loopNest(shape, [&](ArrayRef<Value> at) {
           SmallVector<Value> here(at), before(at);
           if (cumsum.getReverse())
-            here[axis] =
-                arith::SubIOp::create(b, loc, constant(last), at[axis]);
-          before[axis] = cumsum.getReverse()
-                             ? Value(arith::AddIOp::create(b, loc, here[axis],
-                                                           constant(1)))
-                             : Value(arith::SubIOp::create(b, loc, here[axis],
-                                                           constant(1)));
+            here[axis] = subtract(constant(last), at[axis]);
+          before[axis] =
+              add(here[axis], constant(cumsum.getReverse() ? 1 : -1));
           Value to = linear(shape, here);
-          store(element(operand, to), base, to);
+          put(result, to, element(operand, to));
           when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, at[axis],
                                      constant(0)),
                [&] {
-                 store(combine(trl::Reduction::sum,
-                               load(base, linear(shape, before), elementType),
-                               load(base, to, elementType)),
-                       base, to);
+                 put(result, to,
+                     combine(trl::Reduction::sum,
+                             element(result, linear(shape, before)),
+                             element(result, to)));
                });
         });
-        define(op.getResult(0), base);
+        define(op.getResult(0), result);
         return success();
       })
       .Case([&](trl::ScatterOp scatter) {
-        Operand indices = get(scatter.getIndices()),
-                updates = get(scatter.getUpdates());
-        Value base = scratch(type);
-        copy(get(scatter.getBase()), base, constant(0));
-        int64_t inner = 1;
-        for (int64_t extent : shape.drop_front())
-          inner *= extent;
-        loop(constant(0), constant(indices.type.getNumElements()),
-             [&](Value k) {
-               Value row = castScalar(element(indices, k), b.getI64Type());
-               Value inside = arith::CmpIOp::create(
-                   b, loc, arith::CmpIPredicate::ult, row, constant(shape[0]));
-               Value from = arith::MulIOp::create(b, loc, k, constant(inner));
-               Value to = arith::MulIOp::create(b, loc, row, constant(inner));
-               when(inside, [&] {
-                 loop(constant(0), constant(inner), [&](Value n) {
-                   Value value =
-                       element(updates, arith::AddIOp::create(b, loc, from, n));
-                   Value place = arith::AddIOp::create(b, loc, to, n);
-                   if (scatter.getAdd())
-                     value = combine(trl::Reduction::sum,
-                                     load(base, place, elementType), value);
-                   store(value, base, place);
-                 });
-               });
-             });
-        define(op.getResult(0), base);
+        emitScatter(scatter);
         return success();
       })
       .Case([&](trl::ArgsortOp argsort) {
@@ -264,6 +244,8 @@ LogicalResult Generator::emitOp(Operation &op) {
         Operand condition = get(branch.getCondition());
         if (!condition.isScalar())
           return emitElementwiseIf(branch, condition);
+        if (isa<VectorType>(condition.value.getType()))
+          return emitVaryingIf(branch, condition.value);
         return emitBranches(&op, condition.value, branch.getThen(),
                             branch.getOtherwise());
       })
@@ -312,20 +294,21 @@ LogicalResult Generator::emitElementwise(Operation &op) {
   if (type.getRank() == 0) {
     define(op.getResult(0), at(constant(0)));
   } else if (isFused(op)) {
-    values[op.getResult(0)] = {type, Value(),
-                               [this, &op, operands](Value index) {
-                                 SmallVector<Value> scalars;
-                                 for (const Operand &operand : operands)
-                                   scalars.push_back(element(operand, index));
-                                 return scalarOp(op, scalars);
-                               }};
+    Operand result{type, Value(), isVarying(op.getResult(0))};
+    result.compute = [this, &op, operands](Value index) {
+      SmallVector<Value> scalars;
+      for (const Operand &operand : operands)
+        scalars.push_back(element(operand, index));
+      return scalarOp(op, scalars);
+    };
+    define(op.getResult(0), result);
   } else {
-    Value base = scratch(type);
+    Operand to = scratch(type, isVarying(op.getResult(0)));
     loop(constant(0), constant(type.getNumElements()), [&](Value k) {
       if (Value value = at(k))
-        store(value, base, k);
+        put(to, k, value);
     });
-    define(op.getResult(0), base);
+    define(op.getResult(0), to);
   }
   if (failedOp)
     return unsupported(
@@ -340,19 +323,32 @@ void Generator::checkIndex(trl::ReadOp read, Value position,
                            trl::DynamicAttr declared) {
   Value lo = emitExpr(declared.getLo().getExpr()),
         hi = emitExpr(declared.getHi().getExpr());
+  auto compare = [&](arith::CmpIPredicate predicate, Value x,
+                     Value y) -> Value {
+    match(x, y);
+    return arith::CmpIOp::create(b, loc, predicate, x, y);
+  };
   Value outside = arith::OrIOp::create(
-      b, loc,
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, position, lo),
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, position, hi));
+      b, loc, compare(arith::CmpIPredicate::slt, position, lo),
+      compare(arith::CmpIPredicate::sge, position, hi));
+  // Lanes that take another branch have no say.
+  if (active && isa<VectorType>(outside.getType()))
+    outside = arith::AndIOp::create(b, loc, outside, active);
   std::string place;
   if (auto file = read.getLoc()->findInstanceOf<FileLineColLoc>())
     place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
              Twine(file.getColumn()))
                 .str();
-  when(outside, [&] {
+  when(anyLane(outside), [&] {
+    // The first of them.
+    Value bad = extractLane(position, lanes - 1);
+    if (isa<VectorType>(outside.getType()))
+      for (int64_t lane = lanes - 2; lane >= 0; --lane)
+        bad = arith::SelectOp::create(b, loc, extractLane(outside, lane),
+                                      extractLane(position, lane), bad);
     func::CallOp::create(
         b, loc, "timerl_rt_outside", TypeRange(),
-        ValueRange{text(read.getSource()), text(place), position, lo, hi});
+        ValueRange{text(read.getSource()), text(place), bad, lo, hi});
   });
 }
 
@@ -374,67 +370,47 @@ Value Generator::text(StringRef characters) {
 }
 
 LogicalResult Generator::emitRead(trl::ReadOp read) {
-  auto found = buffers.find(read.getSource().str());
-  auto input = inputs.find(read.getSource().str());
-  if (found == buffers.end() && input == inputs.end())
+  std::string source = read.getSource().str();
+  if (!buffers.count(source) && !inputs.count(source))
     return unsupported(read, "reading @" + read.getSource());
   auto type = cast<RankedTensorType>(read.getType());
   Type elementType = type.getElementType();
-  Value base;
-  if (input == inputs.end())
-    base = offsetPointer(arena, constant(found->second.getOffset()),
-                         b.getI8Type());
-  else
-    base = LLVM::LoadOp::create(
-        b, loc, LLVM::LLVMPointerType::get(b.getContext()),
-        offsetPointer(args, constant(input->second.number), b.getI64Type()));
   SmallVector<int64_t> extents;
+  SmallVector<Value> dynamic;
   for (Attribute index : read.getIndices()) {
     if (isa<trl::RangeAttr>(index))
       extents.push_back(type.getDimSize(extents.size()));
+    auto computed = dyn_cast<trl::DynamicAttr>(index);
+    if (!computed)
+      continue;
+    dynamic.push_back(castScalar(get(read.getDynamic()[dynamic.size()]).value,
+                                 b.getI64Type()));
+    if (computed.getChecked())
+      checkIndex(read, dynamic.back(), computed);
   }
   int64_t elements = 1;
   for (int64_t extent : type.getShape().drop_front(extents.size()))
     elements *= extent;
-  auto place = [&](ArrayRef<Value> at) {
-    SmallVector<Value> positions;
-    unsigned axis = 0, dynamic = 0;
-    for (Attribute index : read.getIndices())
-      if (auto point = dyn_cast<trl::AtAttr>(index))
-        positions.push_back(emitExpr(point.getIndex().getExpr()));
-      else if (auto range = dyn_cast<trl::RangeAttr>(index))
-        positions.push_back(arith::AddIOp::create(
-            b, loc, emitExpr(range.getLo().getExpr()), at[axis++]));
-      else {
-        Value position =
-            castScalar(get(read.getDynamic()[dynamic++]).value, b.getI64Type());
-        if (cast<trl::DynamicAttr>(index).getChecked())
-          checkIndex(read, position, cast<trl::DynamicAttr>(index));
-        positions.push_back(position);
-      }
-    if (input == inputs.end())
-      return slot(found->second, elements, positions);
-    return Value(arith::MulIOp::create(
-        b, loc, linear(input->second.extents, positions), constant(elements)));
-  };
-  if (type.getRank() == 0) {
-    define(read, load(base, place({}), elementType));
-    return success();
-  }
   if (extents.empty()) {
-    Value pointer = offsetPointer(base, place({}), elementType);
-    borrowed.insert(pointer);
-    define(read, pointer);
-    return success();
+    Place from = placeOf(source, read.getIndices(), {}, dynamic, elements);
+    if (type.getRank() == 0) {
+      define(read, loadFrom(from, constant(0), elementType));
+      return success();
+    }
+    if (!from.scattered()) {
+      Operand result{type, offsetPointer(from.base, from.offset, elementType),
+                     from.varying, from.stride};
+      borrowed.insert(result.value);
+      define(read, result);
+      return success();
+    }
   }
-  Value held = scratch(type);
+  Operand held = scratch(type, isVarying(read));
   loopNest(extents, [&](ArrayRef<Value> at) {
-    Value from = place(at);
-    Value to =
-        arith::MulIOp::create(b, loc, linear(extents, at), constant(elements));
+    Place from = placeOf(source, read.getIndices(), at, dynamic, elements);
+    Value to = multiply(linear(extents, at), constant(elements));
     loop(constant(0), constant(elements), [&](Value k) {
-      store(load(base, arith::AddIOp::create(b, loc, from, k), elementType),
-            held, arith::AddIOp::create(b, loc, to, k));
+      put(held, add(to, k), loadFrom(from, k, elementType));
     });
   });
   define(read, held);
@@ -446,8 +422,14 @@ LogicalResult Generator::emitRandom(trl::RandomOp random) {
   Type elementType = type.getElementType();
   if (random.getPoint().size() > 32)
     return unsupported(random, "a draw under more than 32 dims");
-  for (auto [k, coordinate] : llvm::enumerate(trl::getExprs(random.getPoint())))
-    store(emitExpr(coordinate), points, constant(k));
+  bool inLanes = isVarying(random);
+  // Coordinate by coordinate, those of all lanes next to each other.
+  int64_t count = inLanes ? lanes : 1;
+  for (auto [k, coordinate] :
+       llvm::enumerate(trl::getExprs(random.getPoint()))) {
+    Value value = emitLanes(coordinate);
+    storeTo({points, constant(k * count), 1, inLanes}, constant(0), value);
+  }
   StringRef site = random.getSite();
   int64_t wide = elementType.getIntOrFloatBitWidth() == 64;
   int64_t kind = 2 * static_cast<int64_t>(random.getDraw()) + wide;
@@ -456,9 +438,9 @@ LogicalResult Generator::emitRandom(trl::RandomOp random) {
     lo = castScalar(get(random.getBounds()[0]).value, b.getI64Type());
     hi = castScalar(get(random.getBounds()[1]).value, b.getI64Type());
   }
-  Value base = scratch(type);
+  Operand to = scratch(type, inLanes);
   SmallVector<Value> arguments{constant(kind),
-                               base,
+                               to.value,
                                constant(type.getNumElements()),
                                constant(static_cast<int64_t>(timerl_random_hash(
                                    site.data(), site.size()))),
@@ -466,9 +448,15 @@ LogicalResult Generator::emitRandom(trl::RandomOp random) {
                                constant(random.getPoint().size()),
                                emitExpr(random.getSeedOffset().getExpr()),
                                lo,
-                               hi};
+                               hi,
+                               constant(count)};
   func::CallOp::create(b, loc, "timerl_rt_draw", TypeRange(), arguments);
-  define(random, type.getRank() ? base : load(base, constant(0), elementType));
+  if (type.getRank()) {
+    define(random, to);
+    return success();
+  }
+  define(random, loadFrom({to.value, constant(0), 1, to.varying}, constant(0),
+                          elementType));
   return success();
 }
 
@@ -478,11 +466,11 @@ void Generator::emitArgsort(trl::ArgsortOp argsort) {
   ArrayRef<int64_t> shape = type.getShape();
   Type from = operand.type.getElementType(), to = type.getElementType();
   bool floating = isa<FloatType>(from);
-  Value base = scratch(type);
+  Operand result = scratch(type);
   // An element's place is the number of those that come before it.
   loopNest(shape, [&](ArrayRef<Value> at) {
     Value mine = element(operand, linear(shape, at));
-    Value count = scratch(RankedTensorType::get({}, b.getI64Type()));
+    Value count = scratch(RankedTensorType::get({}, b.getI64Type())).value;
     store(constant(0), count, constant(0));
     SmallVector<Value> other(at);
     loop(constant(0), constant(shape.back()), [&](Value k) {
@@ -502,162 +490,20 @@ void Generator::emitArgsort(trl::ArgsortOp argsort) {
       };
       Value earlier = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                             k, at.back());
-      Value notAfter = arith::XOrIOp::create(
-          b, loc, less(mine, its),
-          arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+      Value notAfter = negate(less(mine, its));
       Value before = arith::OrIOp::create(
           b, loc, less(its, mine),
           arith::AndIOp::create(b, loc, earlier, notAfter));
       when(before, [&] {
-        store(arith::AddIOp::create(b, loc,
-                                    load(count, constant(0), b.getI64Type()),
-                                    constant(1)),
-              count, constant(0));
+        store(add(load(count, constant(0), b.getI64Type()), constant(1)), count,
+              constant(0));
       });
     });
     SmallVector<Value> place(at);
     place.back() = load(count, constant(0), b.getI64Type());
-    store(castScalar(at.back(), to), base, linear(shape, place));
+    put(result, linear(shape, place), castScalar(at.back(), to));
   });
-  define(argsort, base);
-}
-
-/// Whether a value takes the place of the present maximum: the first one stays
-/// on a tie, NaN is greater than all numbers.
-Value Generator::exceeds(Value value, Value present) {
-  if (!isa<FloatType>(value.getType()))
-    return arith::CmpIOp::create(b, loc,
-                                 value.getType().isInteger(1)
-                                     ? arith::CmpIPredicate::ugt
-                                     : arith::CmpIPredicate::sgt,
-                                 value, present);
-  Value none =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
-  Value some = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, present,
-                                     present);
-  return arith::OrIOp::create(
-      b, loc,
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, value, present),
-      arith::AndIOp::create(b, loc, none, some));
-}
-
-LogicalResult Generator::emitReduce(trl::ReduceOp reduce) {
-  Operand operand = get(reduce.getOperand());
-  auto type = cast<RankedTensorType>(reduce.getType());
-  trl::Reduction kind = reduce.getReduction();
-  bool arg = kind == trl::Reduction::argmax;
-  Type from = operand.type.getElementType();
-  auto held = RankedTensorType::get(type.getShape(), from);
-  Value best = scratch(held), index = arg ? scratch(type) : best;
-  loopNest(type.getShape(), [&](ArrayRef<Value> at) {
-    Value to = linear(type.getShape(), at);
-    store(initial(kind, from), best, to);
-    if (arg)
-      store(castScalar(constant(-1), type.getElementType()), index, to);
-  });
-  ArrayRef<int64_t> shape = operand.type.getShape();
-  loopNest(shape, [&](ArrayRef<Value> at) {
-    SmallVector<Value> kept;
-    for (auto [axis, place] : llvm::enumerate(at))
-      if (!llvm::is_contained(reduce.getAxes(), static_cast<int64_t>(axis)))
-        kept.push_back(place);
-    Value to = linear(type.getShape(), kept);
-    Value value = element(operand, linear(shape, at)),
-          old = load(best, to, from);
-    if (!arg)
-      return store(combine(kind, old, value), best, to);
-    Value first = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::slt,
-        castScalar(load(index, to, type.getElementType()), b.getI64Type()),
-        constant(0));
-    when(arith::OrIOp::create(b, loc, first, exceeds(value, old)), [&] {
-      store(value, best, to);
-      store(castScalar(at[reduce.getAxes()[0]], type.getElementType()), index,
-            to);
-    });
-  });
-  define(reduce, type.getRank()
-                     ? index
-                     : load(index, constant(0), type.getElementType()));
-  return success();
-}
-
-LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
-  trl::Reduction kind = reduce.getReduction();
-  bool arg = kind == trl::Reduction::argmax;
-  SmallVector<Value> held;
-  Value label; // Of argmax: the binder's value at the maximum so far.
-  if (arg) {
-    label = scratch(RankedTensorType::get({}, b.getI64Type()));
-    store(constant(-1), label, constant(0));
-  }
-  for (Value yielded :
-       reduce.getYield().getValues().take_front(reduce.getNumResults())) {
-    auto type = cast<RankedTensorType>(yielded.getType());
-    held.push_back(scratch(type));
-    Value neutral = initial(kind, type.getElementType());
-    loop(constant(0), constant(type.getNumElements()),
-         [&](Value k) { store(neutral, held.back(), k); });
-  }
-  auto iterators = reduce.getBinders().getAsRange<trl::IterAttr>();
-  SmallVector<trl::IterAttr> binders(iterators.begin(), iterators.end());
-  auto outer = variables;
-  LogicalResult result = success();
-  auto accumulate = [&] {
-    auto yielded = reduce.getYield().getValues();
-    for (unsigned n = 0; n < held.size(); ++n) {
-      Operand value = get(yielded[n]);
-      Type type = value.type.getElementType();
-      if (arg) {
-        Value none = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::slt,
-            load(label, constant(0), b.getI64Type()), constant(0));
-        Value better = exceeds(value.value, load(held[n], constant(0), type));
-        when(arith::OrIOp::create(b, loc, none, better), [&] {
-          store(value.value, held[n], constant(0));
-          store(variables.at(binders.back().getName().str()), label,
-                constant(0));
-        });
-        continue;
-      }
-      loop(constant(0), constant(value.type.getNumElements()), [&](Value k) {
-        store(combine(kind, load(held[n], k, type), element(value, k)), held[n],
-              k);
-      });
-    }
-  };
-  std::function<void(unsigned)> nest = [&](unsigned depth) {
-    if (depth < binders.size())
-      return loop(emitExpr(binders[depth].getLo().getExpr()),
-                  emitExpr(binders[depth].getHi().getExpr()), [&](Value k) {
-                    variables[binders[depth].getName().str()] = k;
-                    nest(depth + 1);
-                  });
-    when(emitExpr(reduce.getWhen().getExpr()), [&] {
-      result = emitOps(reduce.getBody().front());
-      if (failed(result))
-        return;
-      if (reduce.getFiltered())
-        when(get(reduce.getYield().getValues().back()).value, accumulate);
-      else
-        accumulate();
-    });
-  };
-  nest(0);
-  variables = std::move(outer);
-  if (arg) {
-    define(
-        reduce.getResult(0),
-        castScalar(load(label, constant(0), b.getI64Type()), b.getI32Type()));
-    return result;
-  }
-  for (auto [value, base] : llvm::zip(reduce.getResults(), held)) {
-    auto type = cast<RankedTensorType>(value.getType());
-    define(value, type.getRank()
-                      ? base
-                      : load(base, constant(0), type.getElementType()));
-  }
-  return result;
+  define(argsort, result);
 }
 
 LogicalResult Generator::emitElementwiseIf(trl::IfOp branch,
@@ -672,42 +518,169 @@ LogicalResult Generator::emitElementwiseIf(trl::IfOp branch,
     if (type.getShape() != condition.type.getShape())
       return unsupported(branch, "`if` with a condition of another shape than "
                                  "its values");
-    Value base = scratch(type);
-    Operand chosen = get(x), other = get(y);
+    Operand to = scratch(type, isVarying(result)), chosen = get(x),
+            other = get(y);
     loop(constant(0), constant(type.getNumElements()), [&](Value k) {
-      store(arith::SelectOp::create(b, loc, element(condition, k),
-                                    element(chosen, k), element(other, k)),
-            base, k);
+      put(to, k,
+          select(element(condition, k), element(chosen, k), element(other, k)));
     });
-    define(result, base);
+    define(result, to);
   }
   return success();
 }
 
+/// The branch that all lanes take, or that the one point takes.
 LogicalResult Generator::emitBranches(Operation *op, Value condition,
                                       Region &then, Region &otherwise) {
-  SmallVector<Value> held;
-  for (Value result : op->getResults())
-    held.push_back(scratch(cast<RankedTensorType>(result.getType())));
-  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
-  auto emit = [&](Region &region, Block *into) {
+  SmallVector<Operand> held;
+  SmallVector<Type> scalars;
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    held.push_back(type.getRank() ? scratch(type, isVarying(result))
+                                  : Operand{type, Value()});
+    if (type.getRank() == 0)
+      scalars.push_back(isVarying(result) ? Type(VectorType::get(
+                                                {lanes}, type.getElementType()))
+                                          : type.getElementType());
+  }
+  auto branch = scf::IfOp::create(b, loc, scalars, condition,
+                                  /*withElseRegion=*/true);
+  Expr known = isa<trl::CaseOp>(op)
+                   ? cast<trl::CaseOp>(op).getCondition().getExpr()
+                   : Expr::boolean(true);
+  auto emit = [&](Region &region, Block *into, const Expr &holds) {
     OpBuilder::InsertionGuard guard(b);
+    if (into->mightHaveTerminator())
+      into->getTerminator()->erase();
     b.setInsertionPointToStart(into);
+    Scope outer = scope;
+    scope.ranges.assume(holds);
     if (failed(emitOps(region.front())))
       return failure();
-    for (auto [value, base] :
-         llvm::zip(region.front().getTerminator()->getOperands(), held))
-      copy(get(value), base, constant(0));
+    SmallVector<Value> yielded;
+    for (auto [result, value, to] :
+         llvm::zip(op->getResults(),
+                   region.front().getTerminator()->getOperands(), held)) {
+      if (!to.isScalar())
+        copy(get(value), to, constant(0));
+      else
+        yielded.push_back(isVarying(result) ? splat(get(value).value)
+                                            : get(value).value);
+    }
+    scf::YieldOp::create(b, loc, yielded);
+    scope = std::move(outer);
     return success();
   };
-  if (failed(emit(then, branch.thenBlock())) ||
-      failed(emit(otherwise, branch.elseBlock())))
+  if (failed(emit(then, branch.thenBlock(), known)) ||
+      failed(emit(otherwise, branch.elseBlock(),
+                  isa<trl::CaseOp>(op) ? Expr::negate(known) : known)))
     return failure();
-  for (auto [value, base] : llvm::zip(op->getResults(), held)) {
-    auto type = cast<RankedTensorType>(value.getType());
-    define(value, type.getRank()
-                      ? base
-                      : load(base, constant(0), type.getElementType()));
+  unsigned next = 0;
+  for (auto [value, to] : llvm::zip(op->getResults(), held))
+    if (to.isScalar())
+      define(value, branch.getResult(next++));
+    else
+      define(value, to);
+  return success();
+}
+
+/// Work that is worth a jump when no lane needs it.
+static bool isCostly(Region &region) {
+  bool costly = false;
+  region.walk([&](Operation *op) {
+    costly |= isa<trl::RandomOp, trl::MatmulOp, trl::ReduceOverOp>(op);
+  });
+  return costly;
+}
+
+/// Lanes that take different branches: both are computed, each where any lane
+/// takes it, and each lane keeps its own. Neither does anything but compute.
+LogicalResult Generator::emitVaryingIf(trl::IfOp branch, Value condition) {
+  SmallVector<SmallVector<Operand>> sides;
+  for (Region *region : {&branch.getThen(), &branch.getOtherwise()}) {
+    bool isThen = region == &branch.getThen();
+    Value taken = isThen ? condition : negate(condition);
+    Value outer = active;
+    active = outer ? Value(arith::AndIOp::create(b, loc, outer, taken)) : taken;
+    SmallVector<Operand> side;
+    auto yields = region->front().getTerminator()->getOperands();
+    LogicalResult result = success();
+    if (!isCostly(*region)) {
+      result = emitOps(region->front());
+      for (Value value : yields)
+        side.push_back(get(value));
+    } else {
+      for (Value value : yields)
+        side.push_back(scratch(cast<RankedTensorType>(value.getType()), true));
+      when(anyLane(taken), [&] {
+        result = emitOps(region->front());
+        if (succeeded(result))
+          for (auto [value, to] : llvm::zip(yields, side))
+            copy(get(value), to, constant(0));
+      });
+      for (Operand &held : side)
+        if (held.isScalar())
+          held.value = loadFrom({held.value, constant(0), 1, true}, constant(0),
+                                held.type.getElementType());
+    }
+    active = outer;
+    if (failed(result))
+      return failure();
+    sides.push_back(std::move(side));
+  }
+  for (auto [result, then, otherwise] :
+       llvm::zip(branch.getResults(), sides[0], sides[1])) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getRank() == 0) {
+      define(result, select(condition, then.value, otherwise.value));
+      continue;
+    }
+    Operand to = scratch(type, true);
+    loop(constant(0), constant(type.getNumElements()), [&](Value k) {
+      put(to, k, select(condition, element(then, k), element(otherwise, k)));
+    });
+    define(result, to);
   }
   return success();
+}
+
+void Generator::emitScatter(trl::ScatterOp scatter) {
+  auto type = cast<RankedTensorType>(scatter.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  Operand indices = get(scatter.getIndices()),
+          updates = get(scatter.getUpdates());
+  Operand to = scratch(type, isVarying(scatter));
+  copy(get(scatter.getBase()), to, constant(0));
+  int64_t inner = 1;
+  for (int64_t extent : shape.drop_front())
+    inner *= extent;
+  auto update = [&](Value place, Value from, Value where) {
+    Value value = element(updates, from), old = element(to, place);
+    if (scatter.getAdd())
+      value = combine(trl::Reduction::sum, old, value);
+    put(to, place, where ? select(where, value, old) : value);
+  };
+  loop(constant(0), constant(indices.type.getNumElements()), [&](Value k) {
+    Value row = castScalar(element(indices, k), b.getI64Type());
+    Value from = multiply(k, constant(inner));
+    if (isa<VectorType>(row.getType())) {
+      // Each row takes the update in the lanes that name it.
+      loop(constant(0), constant(shape[0]), [&](Value r) {
+        Value where = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            row, splat(r));
+        Value first = multiply(r, constant(inner));
+        loop(constant(0), constant(inner),
+             [&](Value n) { update(add(first, n), add(from, n), where); });
+      });
+      return;
+    }
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row,
+                                         constant(shape[0]));
+    Value first = multiply(row, constant(inner));
+    when(inside, [&] {
+      loop(constant(0), constant(inner),
+           [&](Value n) { update(add(first, n), add(from, n), Value()); });
+    });
+  });
+  define(scatter, to);
 }

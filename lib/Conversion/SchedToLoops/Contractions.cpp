@@ -40,7 +40,29 @@ bool Generator::isFolded(trl::TransposeOp transpose) {
                       [](Operation *user) { return isa<trl::MatmulOp>(user); });
 }
 
+bool Generator::isOuterProduct(Operation &op) {
+  auto matmul = dyn_cast<trl::MatmulOp>(op);
+  if (!matmul || !matmul->hasOneUse())
+    return false;
+  auto lhs = cast<RankedTensorType>(matmul.getLhs().getType()),
+       rhs = cast<RankedTensorType>(matmul.getRhs().getType());
+  return lhs.getRank() == 2 && rhs.getRank() == 2 && lhs.getDimSize(1) == 1 &&
+         isa<trl::YieldOp>(*matmul->user_begin());
+}
+
 Value Generator::multiplyAdd(Value x, Value y, Value sum) {
+  if (isa<VectorType>(x.getType()) || isa<VectorType>(y.getType()) ||
+      isa<VectorType>(sum.getType())) {
+    // Vectors narrower than the lanes are partial sums of one point.
+    Value &wide = isa<VectorType>(x.getType())   ? x
+                  : isa<VectorType>(y.getType()) ? y
+                                                 : sum;
+    if (cast<VectorType>(wide.getType()).getDimSize(0) == lanes) {
+      x = splat(x);
+      y = splat(y);
+      sum = splat(sum);
+    }
+  }
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
     return math::FmaOp::create(b, loc, x, y, sum);
   return arith::AddIOp::create(b, loc, sum,
@@ -131,6 +153,18 @@ Value Generator::innerProduct(Value x, Value y, ArrayRef<Value> held,
 void Generator::emitMatmul(trl::MatmulOp matmul) {
   auto type = cast<RankedTensorType>(matmul.getType());
   Type elementType = type.getElementType();
+  if (isOuterProduct(*matmul)) {
+    Operand column = get(matmul.getLhs()), row = get(matmul.getRhs());
+    Operand result{type, Value(), isVarying(matmul)};
+    result.factors = [=, this](Value i, Value j) {
+      return std::pair(element(column, i), element(row, j));
+    };
+    result.computePair = [=, this](Value i, Value j) {
+      return combine(trl::Reduction::prod, element(column, i), element(row, j));
+    };
+    return define(matmul, result);
+  }
+  bool inLanes = isVarying(matmul);
   unsigned left = cast<RankedTensorType>(matmul.getLhs().getType()).getRank(),
            right = cast<RankedTensorType>(matmul.getRhs().getType()).getRank();
   auto factor = [&](Value value, bool contractsLast) {
@@ -141,7 +175,7 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
         value = transpose.getOperand();
         transposed = true;
       }
-    result.operand = get(value);
+    result.operand = inMemory(get(value));
     result.first = constant(0);
     ArrayRef<int64_t> shape = result.operand.type.getShape();
     int64_t row = shape.size() == 1 ? 1 : shape.back(), column = 1;
@@ -162,7 +196,8 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
   unsigned batch = shape.size() - (left > 1) - (right > 1);
   int64_t rows = left > 1 ? shape[batch] : 1,
           columns = right > 1 ? shape.back() : 1;
-  Value base = scratch(type);
+  Operand result = scratch(type, inLanes);
+  Value base = result.value;
 
   loopNest(shape.take_front(batch), [&](ArrayRef<Value> at) {
     Value number = linear(shape.take_front(batch), at);
@@ -181,10 +216,40 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
     auto place = [&](const Factor &f, Value outer, Value k) {
       return sum(f.first, sum(scaled(outer, f.outer), scaled(k, f.inner)));
     };
-    auto result = [&](Value i, Value j) {
+    auto target = [&](Value i, Value j) {
       return sum(to, sum(scaled(i, columns), j));
     };
     Value none = constant(0);
+    if (inLanes) {
+      // Tiles of the result stay in registers along the contracted axis.
+      int64_t width = columns == 1 ? 1 : tileOf(columns, rows == 1 ? 16 : 4);
+      int64_t height = tileOf(rows, std::max<int64_t>(1, 16 / width));
+      tiles(rows, height, [&](Value i, int64_t tall) {
+        tiles(columns, width, [&](Value j, int64_t wide) {
+          Value zero = splat(initial(trl::Reduction::sum, elementType));
+          SmallVector<Value> sums(tall * wide, zero);
+          sums =
+              fold(none, constant(inner), 1, sums, [&](Value k, ValueRange so) {
+                SmallVector<Value> xs, ys, next;
+                for (int64_t di = 0; di < tall; ++di)
+                  xs.push_back(element(lhs.operand,
+                                       place(lhs, sum(i, constant(di)), k)));
+                for (int64_t dj = 0; dj < wide; ++dj)
+                  ys.push_back(element(rhs.operand,
+                                       place(rhs, sum(j, constant(dj)), k)));
+                for (int64_t n = 0; n < tall * wide; ++n)
+                  next.push_back(
+                      multiplyAdd(xs[n / wide], ys[n % wide], so[n]));
+                return next;
+              });
+          for (int64_t n = 0; n < tall * wide; ++n)
+            put(result,
+                target(sum(i, constant(n / wide)), sum(j, constant(n % wide))),
+                sums[n]);
+        });
+      });
+      return;
+    }
     if (lhs.inner == 1 && rhs.inner == 1) {
       // A single column serves all rows: it is read once.
       SmallVector<Value> held;
@@ -199,7 +264,7 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
                 y = offsetPointer(rhs.operand.value, place(rhs, j, none),
                                   elementType);
           store(innerProduct(x, y, held, inner, elementType), base,
-                result(i, j));
+                target(i, j));
         });
       });
       return;
@@ -210,7 +275,7 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
     // The innermost loop goes along the result's rows or its columns.
     bool alongColumns = rhs.outer == 1 || columns > 1;
     auto update = [&](Value i, Value k, Value j) {
-      Value at = result(i, j);
+      Value at = target(i, j);
       store(multiplyAdd(element(lhs.operand, place(lhs, i, k)),
                         element(rhs.operand, place(rhs, j, k)),
                         load(base, at, elementType)),
@@ -227,5 +292,8 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
         loop(none, constant(rows), [&](Value i) { update(i, k, none); });
       });
   });
-  define(matmul, type.getRank() ? base : load(base, constant(0), elementType));
+  if (type.getRank())
+    return define(matmul, result);
+  define(matmul, loadFrom({base, constant(0), 1, result.varying}, constant(0),
+                          elementType));
 }

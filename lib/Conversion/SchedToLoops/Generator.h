@@ -5,9 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A scalar is an SSA value; any other tensor lies dense and row-major in
-// memory: in its slot of the arena, or in scratch space behind the arena, which
-// each statement uses anew. So nothing is allocated while the program runs.
+// A scalar is an SSA value; any other tensor lies row-major in memory: in its
+// slot of the arena, or in scratch space behind the arena, which each statement
+// uses anew. So nothing is allocated while the program runs.
+//
+// Inside of a loop that runs in lanes, what differs between the lanes has
+// vectors for its elements, one number for each lane; what does not stays a
+// number. In memory the lanes of an element are next to each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +21,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "sched/SchedDialect.h"
+#include "timerl/Symbolic/Interval.h"
+#include "timerl/Vectorize/Variance.h"
 #include <functional>
 #include <map>
 
@@ -27,8 +33,31 @@ namespace timerl::codegen {
 struct Operand {
   mlir::RankedTensorType type;
   mlir::Value value;
+  /// Elements differ between lanes: each is a vector.
+  bool varying = false;
+  /// How far apart two neighbouring elements are in memory, in elements.
+  int64_t stride = 1;
   std::function<mlir::Value(mlir::Value index)> compute = nullptr;
+  /// The same for a matrix whose elements are computed from row and column.
+  std::function<mlir::Value(mlir::Value row, mlir::Value column)> computePair =
+      nullptr;
+  /// Of such a matrix that is a product of two: these.
+  std::function<std::pair<mlir::Value, mlir::Value>(mlir::Value row,
+                                                    mlir::Value column)>
+      factors = nullptr;
   bool isScalar() const { return type.getRank() == 0; }
+  bool isComputed() const { return compute || computePair; }
+};
+
+/// Where a value lies in a buffer or an input.
+struct Place {
+  mlir::Value base;
+  mlir::Value offset; ///< In elements; a vector when lanes are far apart.
+  int64_t stride = 1; ///< Of the elements of the value.
+  bool varying = false;
+  bool scattered() const {
+    return mlir::isa<mlir::VectorType>(offset.getType());
+  }
 };
 
 /// The extents of the dims that an input is over; none if one is not constant.
@@ -45,16 +74,36 @@ public:
   /// Bytes of the arena, scratch space included.
   int64_t arenaBytes() const { return scratchBase + scratchMost; }
 
+  /// Whether an elementwise op is computed element by element in its one user,
+  /// which asks for each element just once.
+  static bool isFused(mlir::Operation &op);
+  /// Whether a product of a column and a row is computed where it is used.
+  static bool isOuterProduct(mlir::Operation &op);
+
   using Body = llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)>;
 
 private:
+  /// The names in scope and what is known of them.
+  struct Scope {
+    std::map<std::string, mlir::Value> variables; ///< In the first lane.
+    std::map<std::string, mlir::Value> vectors;   ///< Of varying ones.
+    Variances variances;
+    Intervals ranges;
+  };
+
   // Structure.
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitFor(sched::ForOp loop);
   mlir::LogicalResult emitOutlined(sched::ForOp loop);
   mlir::LogicalResult emitLoop(sched::ForOp loop);
+  mlir::LogicalResult emitCountedLoop(sched::ForOp loop);
+  mlir::LogicalResult emitStoppingLoop(sched::ForOp loop);
+  mlir::LogicalResult emitLaneLoop(sched::ForOp loop);
   mlir::LogicalResult emitStmt(sched::StmtOp stmt);
+  void storeResult(const Operand &value, llvm::StringRef tensor,
+                   mlir::ArrayAttr indices);
   mlir::LogicalResult emitOutput(sched::OutputOp output);
+  mlir::LogicalResult emitPoint(sched::OutputOp output, const Operand &value);
   mlir::LogicalResult emitSave(sched::OutputOp output, const Operand &value,
                                int64_t number);
   mlir::LogicalResult bind(mlir::Operation *op, mlir::ArrayAttr dims,
@@ -64,18 +113,39 @@ private:
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
-  static bool isFused(mlir::Operation &op);
   mlir::LogicalResult emitRead(trl::ReadOp read);
   void checkIndex(trl::ReadOp read, mlir::Value position,
                   trl::DynamicAttr declared);
   mlir::LogicalResult emitRandom(trl::RandomOp random);
-  mlir::LogicalResult emitReduce(trl::ReduceOp reduce);
-  mlir::LogicalResult emitReduceOver(trl::ReduceOverOp reduce);
+  void emitScatter(trl::ScatterOp scatter);
   mlir::LogicalResult emitBranches(mlir::Operation *op, mlir::Value condition,
                                    mlir::Region &then, mlir::Region &otherwise);
+  mlir::LogicalResult emitVaryingIf(trl::IfOp branch, mlir::Value condition);
   mlir::LogicalResult emitElementwiseIf(trl::IfOp branch,
                                         const Operand &condition);
+  void emitArgsort(trl::ArgsortOp argsort);
+  mlir::LogicalResult unsupported(mlir::Operation *op, const llvm::Twine &what);
+  bool isVarying(mlir::Value value) const {
+    return lanes > 1 && varying.contains(value);
+  }
+
+  // Reductions.
+  mlir::LogicalResult emitReduce(trl::ReduceOp reduce);
+  mlir::LogicalResult emitReduceOver(trl::ReduceOverOp reduce);
+  mlir::LogicalResult emitArgmaxOver(trl::ReduceOverOp reduce);
+  mlir::LogicalResult
+  emitNest(trl::ReduceOverOp reduce, llvm::SmallVectorImpl<mlir::Value> &sums,
+           bool rest,
+           llvm::function_ref<void(llvm::SmallVectorImpl<mlir::Value> &sums,
+                                   mlir::Value filter)>
+               add);
+  mlir::Value combineLanes(trl::Reduction kind, mlir::Value value);
+
+  // Products.
   void emitMatmul(trl::MatmulOp matmul);
+  static int64_t tileOf(int64_t length, int64_t most);
+  void tiles(int64_t length, int64_t size,
+             llvm::function_ref<void(mlir::Value start, int64_t size)> body);
   /// Whether products read the operand in its place: no copy is made.
   static bool isFolded(trl::TransposeOp transpose);
   mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
@@ -87,38 +157,72 @@ private:
                                       mlir::Type type);
   mlir::Value loadLanes(mlir::Value base, mlir::Value k, int64_t lanes,
                         mlir::Type type);
-  void emitArgsort(trl::ArgsortOp argsort);
-  mlir::LogicalResult unsupported(mlir::Operation *op, const llvm::Twine &what);
 
-  // Scalars.
+  // Scalars, and vectors of one number a lane.
   mlir::Value scalarOp(mlir::Operation &op, llvm::ArrayRef<mlir::Value> args);
   mlir::Value castScalar(mlir::Value value, mlir::Type to);
   mlir::Value initial(trl::Reduction kind, mlir::Type type);
   mlir::Value exceeds(mlir::Value value, mlir::Value present);
   mlir::Value combine(trl::Reduction kind, mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value then,
+                     mlir::Value otherwise);
+  mlir::Value negate(mlir::Value condition);
+  /// A number in all lanes; a vector stays as it is.
+  mlir::Value splat(mlir::Value value);
+  /// Makes both vectors if one is.
+  void match(mlir::Value &x, mlir::Value &y);
+  /// Whether a condition holds in any lane.
+  mlir::Value anyLane(mlir::Value condition);
+  mlir::Value extractLane(mlir::Value vector, int64_t lane);
 
   // Expressions and addresses.
   mlir::Value text(llvm::StringRef characters);
-  mlir::Value emitExpr(const Expr &expr);
+  /// In the first lane.
+  mlir::Value emitExpr(const Expr &expr) { return emitExpr(expr, false); }
+  /// In each lane: a vector where they differ.
+  mlir::Value emitLanes(const Expr &expr) { return emitExpr(expr, true); }
+  mlir::Value emitExpr(const Expr &expr, bool inLanes);
   mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value subtract(mlir::Value x, mlir::Value y);
+  mlir::Value multiply(mlir::Value x, mlir::Value y);
   mlir::Value floorDiv(mlir::Value lhs, mlir::Value rhs);
   mlir::Value linear(llvm::ArrayRef<int64_t> shape,
                      llvm::ArrayRef<mlir::Value> indices);
-  /// Where in its buffer a value lies, in elements.
-  mlir::Value slot(sched::BufferOp buffer, int64_t elements,
-                   llvm::ArrayRef<mlir::Value> positions);
+  /// Where a tensor or an input has its value of `elements` elements at
+  /// `indices`; ranges start `at` their beginnings, dynamic ones are `dynamic`.
+  Place placeOf(llvm::StringRef tensor, mlir::ArrayAttr indices,
+                llvm::ArrayRef<mlir::Value> at,
+                llvm::ArrayRef<mlir::Value> dynamic, int64_t elements);
+  /// Element `k` of the value at a place.
+  mlir::Value loadFrom(const Place &place, mlir::Value k, mlir::Type type);
+  void storeTo(const Place &place, mlir::Value k, mlir::Value value);
   mlir::Value load(mlir::Value base, mlir::Value index, mlir::Type type);
   void store(mlir::Value value, mlir::Value base, mlir::Value index);
   mlir::Value element(const Operand &operand, mlir::Value index);
+  mlir::Value pairElement(const Operand &operand, mlir::Value row,
+                          mlir::Value column);
+  /// An element at an index that may differ between lanes.
+  mlir::Value gather(const Operand &operand, mlir::Value index);
+  void put(const Operand &to, mlir::Value index, mlir::Value value);
   mlir::Value offsetPointer(mlir::Value base, mlir::Value index,
                             mlir::Type type);
-  mlir::Value scratch(mlir::RankedTensorType type);
+  Operand scratch(mlir::RankedTensorType type, bool varying = false);
+  /// With its elements in memory; next to each other, unless they are vectors.
+  Operand inMemory(const Operand &operand);
   void loopNest(llvm::ArrayRef<int64_t> shape, Body body);
   void loop(mlir::Value lo, mlir::Value hi,
             llvm::function_ref<void(mlir::Value)> body);
+  /// A loop that carries values.
+  llvm::SmallVector<mlir::Value>
+  fold(mlir::Value lo, mlir::Value hi, int64_t step, mlir::ValueRange initial,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
   void when(mlir::Value condition, llvm::function_ref<void()> body);
-  void copy(const Operand &from, mlir::Value base, mlir::Value first);
+  void copy(const Operand &from, const Operand &to, mlir::Value first);
   void define(mlir::Value result, mlir::Value value);
+  void define(mlir::Value result, const Operand &operand);
   Operand get(mlir::Value value);
 
   mlir::ModuleOp module;
@@ -126,12 +230,17 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Value arena, args;
-  mlir::Value points; ///< Room for the coordinates of a point.
+  mlir::Value points; ///< Room for the coordinates of a point in each lane.
+  int64_t lanes = 1;
+  /// What differs between lanes in the statement at hand.
+  llvm::DenseSet<mlir::Value> varying;
+  /// The lanes in which the branch at hand is taken; none: all.
+  mlir::Value active;
   llvm::DenseMap<mlir::Value, Operand> values;
   /// Pointers into buffers: what they point to may be overwritten.
   llvm::DenseSet<mlir::Value> borrowed;
   unsigned loopDepth = 0, numOutlined = 0;
-  std::map<std::string, mlir::Value> variables;
+  Scope scope;
   std::map<std::string, mlir::Value> ends; ///< Where `end(t)` is kept.
   std::map<std::string, sched::BufferOp> buffers;
   std::map<std::string, unsigned> argNumbers;

@@ -16,50 +16,84 @@ using namespace mlir;
 using namespace timerl;
 using namespace timerl::codegen;
 
+/// A type with another element in place of a type's own.
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+static Value constantOf(OpBuilder &b, Location loc, Type type,
+                        TypedAttr element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return arith::ConstantOp::create(
+      b, loc,
+      vector ? TypedAttr(DenseElementsAttr::get(vector, Attribute(element)))
+             : element);
+}
+
 Value Generator::castScalar(Value value, Type to) {
-  Type from = value.getType();
+  Type whole = value.getType(), from = getElementTypeOrSelf(whole);
   if (from == to)
     return value;
+  Type result = withElement(whole, to);
   unsigned width = to.getIntOrFloatBitWidth();
   if (isa<FloatType>(from) && isa<FloatType>(to))
     return width > from.getIntOrFloatBitWidth()
-               ? Value(arith::ExtFOp::create(b, loc, to, value))
-               : Value(arith::TruncFOp::create(b, loc, to, value));
+               ? Value(arith::ExtFOp::create(b, loc, result, value))
+               : Value(arith::TruncFOp::create(b, loc, result, value));
   if (to.isInteger(1)) {
     if (isa<FloatType>(from))
       return arith::CmpFOp::create(
           b, loc, arith::CmpFPredicate::UNE, value,
-          arith::ConstantOp::create(b, loc, b.getFloatAttr(from, 0)));
+          constantOf(b, loc, whole, b.getFloatAttr(from, 0)));
     return arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::ne, value,
-        arith::ConstantOp::create(b, loc, b.getIntegerAttr(from, 0)));
+        constantOf(b, loc, whole, b.getIntegerAttr(from, 0)));
   }
   if (isa<FloatType>(from)) {
     // Saturates, and gives 0 for NaN.
-    std::string name = "llvm.fptosi.sat.i" + std::to_string(width) + ".f" +
+    std::string shape =
+        isa<VectorType>(whole) ? "v" + std::to_string(lanes) : std::string();
+    std::string name = "llvm.fptosi.sat." + shape + "i" +
+                       std::to_string(width) + "." + shape + "f" +
                        std::to_string(from.getIntOrFloatBitWidth());
-    return LLVM::CallIntrinsicOp::create(b, loc, to, b.getStringAttr(name),
+    return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name),
                                          ValueRange{value})
         .getResult(0);
   }
   if (isa<FloatType>(to))
     return from.isInteger(1)
-               ? Value(arith::UIToFPOp::create(b, loc, to, value))
-               : Value(arith::SIToFPOp::create(b, loc, to, value));
+               ? Value(arith::UIToFPOp::create(b, loc, result, value))
+               : Value(arith::SIToFPOp::create(b, loc, result, value));
   if (from.isInteger(1))
-    return arith::ExtUIOp::create(b, loc, to, value);
+    return arith::ExtUIOp::create(b, loc, result, value);
   if (width > from.getIntOrFloatBitWidth())
-    return arith::ExtSIOp::create(b, loc, to, value);
+    return arith::ExtSIOp::create(b, loc, result, value);
   auto limit = [&](const APInt &bound) {
-    return arith::ConstantOp::create(
-        b, loc,
+    return constantOf(
+        b, loc, whole,
         b.getIntegerAttr(from, bound.sext(from.getIntOrFloatBitWidth())));
   };
   value = arith::MaxSIOp::create(b, loc, value,
                                  limit(APInt::getSignedMinValue(width)));
   value = arith::MinSIOp::create(b, loc, value,
                                  limit(APInt::getSignedMaxValue(width)));
-  return arith::TruncIOp::create(b, loc, to, value);
+  return arith::TruncIOp::create(b, loc, result, value);
+}
+
+Value Generator::select(Value condition, Value then, Value otherwise) {
+  if (isa<VectorType>(condition.getType())) {
+    then = splat(then);
+    otherwise = splat(otherwise);
+  }
+  match(then, otherwise);
+  return arith::SelectOp::create(b, loc, condition, then, otherwise);
+}
+
+Value Generator::negate(Value condition) {
+  return arith::XOrIOp::create(
+      b, loc, condition,
+      constantOf(b, loc, condition.getType(), b.getBoolAttr(true)));
 }
 
 Value Generator::initial(trl::Reduction kind, Type type) {
@@ -84,6 +118,7 @@ Value Generator::initial(trl::Reduction kind, Type type) {
 }
 
 Value Generator::combine(trl::Reduction kind, Value x, Value y) {
+  match(x, y);
   bool floating = isa<FloatType>(getElementTypeOrSelf(x.getType()));
   switch (kind) {
   case trl::Reduction::sum:
@@ -107,15 +142,20 @@ Value Generator::combine(trl::Reduction kind, Value x, Value y) {
   llvm_unreachable("every reduction is covered");
 }
 
-Value Generator::scalarOp(Operation &op, ArrayRef<Value> args) {
+Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
+  SmallVector<Value> args(given);
+  // One vector makes all operands vectors.
+  if (llvm::any_of(args, [](Value x) { return isa<VectorType>(x.getType()); }))
+    for (Value &arg : args)
+      arg = splat(arg);
   Value x = args[0], y = args.size() > 1 ? args[1] : Value();
-  Type type = x.getType();
+  Type whole = x.getType(), type = getElementTypeOrSelf(whole);
   bool floating = isa<FloatType>(type);
   auto number = [&](double value) -> Value {
     if (floating)
-      return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-    return arith::ConstantOp::create(
-        b, loc, b.getIntegerAttr(type, static_cast<int64_t>(value)));
+      return constantOf(b, loc, whole, b.getFloatAttr(type, value));
+    return constantOf(b, loc, whole,
+                      b.getIntegerAttr(type, static_cast<int64_t>(value)));
   };
   auto select = [&](Value condition, Value then, Value otherwise) -> Value {
     return arith::SelectOp::create(b, loc, condition, then, otherwise);
@@ -214,9 +254,7 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> args) {
           [&](auto) -> Value { return math::FloorOp::create(b, loc, x); })
       .Case<trl::CeilOp>(
           [&](auto) -> Value { return math::CeilOp::create(b, loc, x); })
-      .Case<trl::NotOp>([&](auto) -> Value {
-        return arith::XOrIOp::create(b, loc, x, number(1));
-      })
+      .Case<trl::NotOp>([&](auto) -> Value { return negate(x); })
       .Case<trl::CompareOp>([&](trl::CompareOp compare) -> Value {
         unsigned k = static_cast<unsigned>(compare.getPredicate());
         if (floating) {

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "timerl/Vectorize/Passes.h"
 
 using namespace mlir;
 using namespace timerl;
@@ -49,14 +50,15 @@ LogicalResult Generator::run() {
   declare("timerl_rt_save", {i64, i64, pointer});
   declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
   declare("timerl_rt_draw",
-          {i64, pointer, i64, i64, pointer, i64, i64, i64, i64});
+          {i64, pointer, i64, i64, pointer, i64, i64, i64, i64, i64});
   auto function = func::FuncOp::create(
       b, loc, "timerl_program_run", b.getFunctionType({pointer, pointer}, {}));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   arena = entry->getArgument(0);
   args = entry->getArgument(1);
-  points = LLVM::AllocaOp::create(b, loc, pointer, i64, constant(32));
+  points =
+      LLVM::AllocaOp::create(b, loc, pointer, i64, constant(32 * maxLanes));
   program.walk([&](sched::ForOp loop) {
     if (loop.getUntil())
       ends["end(" + loop.getName().str() + ")"] =
@@ -90,8 +92,12 @@ LogicalResult Generator::emitBlock(Block &block) {
     if (auto loop = dyn_cast<sched::ForOp>(op))
       result = emitFor(loop);
     else if (auto guard = dyn_cast<sched::IfOp>(op))
-      when(emitExpr(guard.getCondition().getExpr()),
-           [&] { result = emitBlock(guard.getBody().front()); });
+      when(emitExpr(guard.getCondition().getExpr()), [&] {
+        Scope outer = scope;
+        scope.ranges.assume(guard.getCondition().getExpr());
+        result = emitBlock(guard.getBody().front());
+        scope = std::move(outer);
+      });
     else if (auto stmt = dyn_cast<sched::StmtOp>(op))
       result = emitStmt(stmt);
     else if (auto output = dyn_cast<sched::OutputOp>(op))
@@ -118,11 +124,11 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
   SmallVector<Value> operands{arena, args, points};
   for (auto &[name, place] : ends)
     operands.push_back(place);
-  for (auto &[name, value] : variables)
+  for (auto &[name, value] : scope.variables)
     operands.push_back(value);
   std::string name = "timerl_loop_" + std::to_string(numOutlined++);
   auto outerEnds = ends;
-  auto outerVariables = variables;
+  Scope outerScope = scope;
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
@@ -141,7 +147,7 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
     points = entry->getArgument(2);
     for (auto &[end, place] : ends)
       place = entry->getArgument(next++);
-    for (auto &[variable, value] : variables)
+    for (auto &[variable, value] : scope.variables)
       value = entry->getArgument(next++);
     if (failed(emitLoop(op)))
       return failure();
@@ -151,30 +157,66 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
   args = operands[1];
   points = operands[2];
   ends = std::move(outerEnds);
-  variables = std::move(outerVariables);
+  scope = std::move(outerScope);
   func::CallOp::create(b, loc, name, TypeRange(), operands);
   return success();
 }
 
 LogicalResult Generator::emitLoop(sched::ForOp op) {
-  std::string name = op.getName().str();
+  Scope outer = scope;
+  scope.ranges.set(op.getName(), rangeOf(op.getLo().getExpr(),
+                                         op.getHi().getExpr(), scope.ranges));
+  LogicalResult result = op.getUntil()   ? emitStoppingLoop(op)
+                         : op.getLanes() ? emitLaneLoop(op)
+                                         : emitCountedLoop(op);
+  scope = std::move(outer);
+  return result;
+}
+
+LogicalResult Generator::emitCountedLoop(sched::ForOp op) {
   Value lo = emitExpr(op.getLo().getExpr()),
         hi = emitExpr(op.getHi().getExpr());
   LogicalResult result = success();
-  if (!op.getUntil()) {
-    loop(lo, hi, [&](Value variable) {
-      if (op.getReverse())
-        variable = arith::SubIOp::create(
-            b, loc,
-            arith::AddIOp::create(
-                b, loc, lo, arith::SubIOp::create(b, loc, hi, constant(1))),
-            variable);
-      variables[name] = variable;
-      result = emitBlock(op.getBody().front());
-    });
-    variables.erase(name);
+  loop(lo, hi, [&](Value variable) {
+    if (op.getReverse())
+      variable = subtract(add(lo, subtract(hi, constant(1))), variable);
+    scope.variables[op.getName().str()] = variable;
+    result = emitBlock(op.getBody().front());
+  });
+  return result;
+}
+
+/// As many iterations at a time as there are lanes, then the rest one by one.
+LogicalResult Generator::emitLaneLoop(sched::ForOp op) {
+  std::string name = op.getName().str();
+  int64_t count = static_cast<int64_t>(*op.getLanes()),
+          first = *op.getLo().getExpr().getConst(),
+          last = *op.getHi().getExpr().getConst(),
+          whole = (last - first) / count * count;
+  LogicalResult result = success();
+  lanes = count;
+  scope.variances[name] = Variance::Consecutive;
+  fold(constant(first), constant(first + whole), count, {},
+       [&](Value variable, ValueRange) -> SmallVector<Value> {
+         scope.variables[name] = variable;
+         result = emitBlock(op.getBody().front());
+         return {};
+       });
+  lanes = 1;
+  scope.variances.erase(name);
+  if (failed(result) || first + whole == last)
     return result;
-  }
+  loop(constant(first + whole), constant(last), [&](Value variable) {
+    scope.variables[name] = variable;
+    result = emitBlock(op.getBody().front());
+  });
+  return result;
+}
+
+LogicalResult Generator::emitStoppingLoop(sched::ForOp op) {
+  std::string name = op.getName().str();
+  Value lo = emitExpr(op.getLo().getExpr()),
+        hi = emitExpr(op.getHi().getExpr());
   Value running = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
   auto loop = scf::WhileOp::create(
       b, loc, TypeRange{b.getI64Type()}, ValueRange{lo, running},
@@ -187,123 +229,145 @@ LogicalResult Generator::emitLoop(sched::ForOp op) {
       nullptr);
   Block *after = b.createBlock(&loop.getAfter(), {}, {b.getI64Type()}, {loc});
   // The condition's region carries (variable, running), the body the variable.
-  variables[name] = after->getArgument(0);
+  scope.variables[name] = after->getArgument(0);
   if (failed(emitBlock(op.getBody().front())))
     return failure();
-  SmallVector<Value> positions;
-  for (const Expr &index : trl::getExprs(*op.getUntilIndices()))
-    positions.push_back(emitExpr(index));
-  sched::BufferOp buffer = buffers.at(op.getUntil()->str());
+  SmallVector<Attribute> points;
+  for (auto index : op.getUntilIndices()->getAsRange<trl::ExprAttr>())
+    points.push_back(trl::AtAttr::get(b.getContext(), index));
   Value stop =
-      load(offsetPointer(arena, constant(buffer.getOffset()), b.getI8Type()),
-           slot(buffer, 1, positions), b.getI1Type());
-  Value go = arith::XOrIOp::create(
-      b, loc, stop, arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-  Value next =
-      arith::AddIOp::create(b, loc, after->getArgument(0), constant(1));
-  scf::YieldOp::create(b, loc, ValueRange{next, go});
-  variables.erase(name);
+      loadFrom(placeOf(*op.getUntil(), b.getArrayAttr(points), {}, {}, 1),
+               constant(0), b.getI1Type());
+  Value next = add(after->getArgument(0), constant(1));
+  scf::YieldOp::create(b, loc, ValueRange{next, negate(stop)});
   b.setInsertionPointAfter(loop);
-  Value count = arith::SubIOp::create(b, loc, loop.getResult(0), lo);
-  store(count, ends.at("end(" + name + ")"), constant(0));
+  store(subtract(loop.getResult(0), lo), ends.at("end(" + name + ")"),
+        constant(0));
   return success();
 }
 
 LogicalResult Generator::bind(Operation *op, ArrayAttr dims, ArrayAttr exprs) {
-  std::map<std::string, Value> bound;
-  for (auto [name, expr] : llvm::zip(dims, trl::getExprs(exprs)))
-    bound[cast<StringAttr>(name).str()] = emitExpr(expr);
-  variables = std::move(bound);
+  Scope bound;
+  for (auto [dim, expr] : llvm::zip(dims, trl::getExprs(exprs))) {
+    std::string name = cast<StringAttr>(dim).str();
+    bound.variables[name] = emitExpr(expr);
+    bound.ranges.set(name, scope.ranges.of(expr));
+    Variance variance =
+        lanes > 1 ? varianceOf(expr, scope.variances) : Variance::Uniform;
+    if (variance == Variance::Uniform)
+      continue;
+    bound.variances[name] = variance;
+    bound.vectors[name] = emitLanes(expr);
+  }
+  scope = std::move(bound);
   scratchUsed = 0;
   values.clear();
   borrowed.clear();
+  varying.clear();
+  addVarying(op->getRegion(0).front(), scope.variances, varying);
   return success();
 }
 
 LogicalResult Generator::emitStmt(sched::StmtOp stmt) {
-  auto outer = variables;
+  Scope outer = scope;
   if (failed(bind(stmt, stmt.getDims(), stmt.getValues())) ||
       failed(emitOps(stmt.getBody().front())))
     return failure();
   // What lies in a slot may be overwritten by this very statement: all values
   // are computed, and out of the slots, before any is stored.
   SmallVector<Operand> yielded;
-  auto results = stmt.getYield().getValues();
-  for (Value result : results) {
+  for (Value result : stmt.getYield().getValues()) {
     Operand value = get(result);
-    if (!value.isScalar() &&
-        (value.compute || borrowed.contains(value.value))) {
-      Value held = scratch(value.type);
+    if (value.isComputed() || borrowed.contains(value.value)) {
+      Operand held = scratch(value.type, isVarying(result));
       copy(value, held, constant(0));
-      value = {value.type, held};
+      value = held;
     }
     yielded.push_back(value);
   }
-  for (auto [value, symbol, list] :
-       llvm::zip(yielded, stmt.getTargets(), stmt.getIndices())) {
-    sched::BufferOp buffer =
-        buffers.at(cast<FlatSymbolRefAttr>(symbol).getValue().str());
-    Type type = value.type.getElementType();
-    Value base =
-        offsetPointer(arena, constant(buffer.getOffset()), b.getI8Type());
-    auto indices = cast<ArrayAttr>(list);
-    SmallVector<int64_t> extents;
-    for (Attribute index : indices)
-      if (isa<trl::RangeAttr>(index))
-        extents.push_back(value.type.getDimSize(extents.size()));
-    int64_t elements = value.type.getNumElements();
-    for (int64_t extent : extents)
-      elements /= extent ? extent : 1;
-    loopNest(extents, [&](ArrayRef<Value> at) {
-      SmallVector<Value> positions;
-      unsigned axis = 0;
-      for (Attribute index : indices)
-        if (auto range = dyn_cast<trl::RangeAttr>(index))
-          positions.push_back(arith::AddIOp::create(
-              b, loc, emitExpr(range.getLo().getExpr()), at[axis++]));
-        else
-          positions.push_back(
-              emitExpr(cast<trl::AtAttr>(index).getIndex().getExpr()));
-      Value to = slot(buffer, elements, positions);
-      if (value.isScalar()) {
-        store(value.value, base, to);
-        return;
-      }
-      Value from = arith::MulIOp::create(b, loc, linear(extents, at),
-                                         constant(elements));
-      loop(constant(0), constant(elements), [&](Value k) {
-        Value read =
-            load(value.value, arith::AddIOp::create(b, loc, from, k), type);
-        store(read, base, arith::AddIOp::create(b, loc, to, k));
-      });
-    });
-  }
-  variables = std::move(outer);
+  for (auto [value, symbol, indices] :
+       llvm::zip(yielded, stmt.getTargets(), stmt.getIndices()))
+    storeResult(value, cast<FlatSymbolRefAttr>(symbol).getValue(),
+                cast<ArrayAttr>(indices));
+  scope = std::move(outer);
   return success();
+}
+
+void Generator::storeResult(const Operand &value, StringRef tensor,
+                            ArrayAttr indices) {
+  SmallVector<int64_t> extents;
+  for (Attribute index : indices)
+    if (isa<trl::RangeAttr>(index))
+      extents.push_back(value.type.getDimSize(extents.size()));
+  int64_t elements = value.type.getNumElements();
+  for (int64_t extent : extents)
+    elements /= extent ? extent : 1;
+  loopNest(extents, [&](ArrayRef<Value> at) {
+    Place to = placeOf(tensor, indices, at, {}, elements);
+    if (value.isScalar())
+      return storeTo(to, constant(0), value.value);
+    Value from = multiply(linear(extents, at), constant(elements));
+    loop(constant(0), constant(elements),
+         [&](Value k) { storeTo(to, k, element(value, add(from, k))); });
+  });
 }
 
 LogicalResult Generator::emitOutput(sched::OutputOp output) {
   if (output.getDims().size() > 32)
     return unsupported(output, "a report over more than 32 dims");
-  auto outer = variables;
-  if (failed(bind(output, output.getDims(), output.getValues())))
+  Scope outer = scope;
+  if (failed(bind(output, output.getDims(), output.getValues())) ||
+      failed(emitOps(output.getBody().front())))
     return failure();
-  if (failed(emitOps(output.getBody().front())))
-    return failure();
+  Value result = output.getYield().getValues()[0];
+  Operand value = get(result);
+  if (scope.variances.empty()) {
+    if (!value.isScalar())
+      value = inMemory(value);
+    LogicalResult emitted = emitPoint(output, value);
+    scope = std::move(outer);
+    return emitted;
+  }
+  // Points leave one by one, lane after lane.
+  int64_t count = lanes;
+  Operand all = scratch(value.type, true);
+  copy(value, all, constant(0));
+  Operand one = scratch(value.type, false);
+  auto numbers = RankedTensorType::get({}, b.getI64Type());
+  std::map<std::string, Value> held;
+  for (auto &[name, vector] : scope.vectors) {
+    Operand place = scratch(numbers, true);
+    put(place, constant(0), vector);
+    held[name] = place.value;
+  }
+  LogicalResult emitted = success();
+  lanes = 1;
+  scope.variances.clear();
+  loop(constant(0), constant(count), [&](Value lane) {
+    for (auto &[name, place] : held)
+      scope.variables[name] = load(place, lane, b.getI64Type());
+    Type type = value.type.getElementType();
+    loop(constant(0), constant(value.type.getNumElements()), [&](Value k) {
+      put(one, k,
+          load(all.value, add(multiply(k, constant(count)), lane), type));
+    });
+    Operand point = one;
+    if (value.isScalar())
+      point.value = load(one.value, constant(0), type);
+    emitted = emitPoint(output, point);
+  });
+  lanes = count;
+  scope = std::move(outer);
+  return emitted;
+}
+
+LogicalResult Generator::emitPoint(sched::OutputOp output,
+                                   const Operand &value) {
   for (auto [k, dim] : llvm::enumerate(output.getDims()))
-    store(variables.at(cast<StringAttr>(dim).str()), points, constant(k));
-  Operand value = get(output.getYield().getValues()[0]);
-  if (value.compute) {
-    Value held = scratch(value.type);
-    copy(value, held, constant(0));
-    value = {value.type, held};
-  }
+    store(scope.variables.at(cast<StringAttr>(dim).str()), points, constant(k));
   int64_t number = output->getAttrOfType<IntegerAttr>("number").getInt();
-  if (output.getKind() == trl::OutputKind::save) {
-    LogicalResult result = emitSave(output, value, number);
-    variables = std::move(outer);
-    return result;
-  }
+  if (output.getKind() == trl::OutputKind::save)
+    return emitSave(output, value, number);
   if (!value.isScalar())
     return unsupported(output, "a report of a tensor");
   // Floats travel as the bits of a double.
@@ -316,7 +380,6 @@ LogicalResult Generator::emitOutput(sched::OutputOp output) {
                        ValueRange{constant(number),
                                   constant(output.getDims().size()), points,
                                   bits});
-  variables = std::move(outer);
   return success();
 }
 
@@ -331,215 +394,12 @@ LogicalResult Generator::emitSave(sched::OutputOp output, const Operand &value,
     if (!lo || !hi)
       return unsupported(output, "`save` over a range that depends on the run");
     extents.push_back(*hi - *lo);
-    places.push_back(arith::SubIOp::create(
-        b, loc, variables.at(iter.getName().str()), constant(*lo)));
+    places.push_back(
+        subtract(scope.variables.at(iter.getName().str()), constant(*lo)));
   }
-  Value held = value.value;
-  if (value.isScalar()) {
-    held = scratch(value.type);
-    store(value.value, held, constant(0));
-  }
+  Operand held = inMemory(value);
   func::CallOp::create(
       b, loc, "timerl_rt_save", TypeRange(),
-      ValueRange{constant(number), linear(extents, places), held});
+      ValueRange{constant(number), linear(extents, places), held.value});
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Expressions and addresses
-//===----------------------------------------------------------------------===//
-
-Value Generator::constant(int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
-
-Value Generator::floorDiv(Value lhs, Value rhs) {
-  return arith::FloorDivSIOp::create(b, loc, lhs, rhs);
-}
-
-Value Generator::emitExpr(const Expr &expr) {
-  auto fold = [&](auto make) {
-    Value result;
-    for (const Expr &operand : expr.operands()) {
-      Value next = emitExpr(operand);
-      result = result ? make(result, next) : next;
-    }
-    return result;
-  };
-  auto compare = [&](arith::CmpIPredicate predicate) -> Value {
-    return arith::CmpIOp::create(b, loc, predicate,
-                                 emitExpr(expr.operands()[0]), constant(0));
-  };
-  switch (expr.kind()) {
-  case Expr::Kind::Overflow: // No program with one passes elaboration.
-  case Expr::Kind::Const:
-    return constant(expr.value());
-  case Expr::Kind::Bool:
-    return arith::ConstantOp::create(b, loc, b.getBoolAttr(expr.value()));
-  case Expr::Kind::Var: {
-    std::string name = expr.name().str();
-    if (auto found = variables.find(name); found != variables.end())
-      return found->second;
-    if (auto end = ends.find(name); end != ends.end())
-      return load(end->second, constant(0), b.getI64Type());
-    auto arg = cast<trl::ArgOp>(SymbolTable::lookupSymbolIn(module, name));
-    Value base =
-        offsetPointer(args, constant(argNumbers.at(name)), b.getI64Type());
-    Value value = load(base, constant(0), arg.getDefaultValue().getType());
-    return castScalar(value, b.getI64Type());
-  }
-  case Expr::Kind::Sum: {
-    Value sum = constant(expr.value());
-    for (auto [factor, operand] :
-         llvm::zip(expr.coefficients(), expr.operands()))
-      sum = arith::AddIOp::create(
-          b, loc, sum,
-          arith::MulIOp::create(b, loc, emitExpr(operand), constant(factor)));
-    return sum;
-  }
-  case Expr::Kind::FloorDiv:
-    return floorDiv(emitExpr(expr.operands()[0]), constant(expr.value()));
-  case Expr::Kind::Mod: {
-    Value operand = emitExpr(expr.operands()[0]);
-    Value divisor = constant(expr.value());
-    return arith::SubIOp::create(
-        b, loc, operand,
-        arith::MulIOp::create(b, loc, floorDiv(operand, divisor), divisor));
-  }
-  case Expr::Kind::Min:
-    return fold([&](Value x, Value y) -> Value {
-      return arith::MinSIOp::create(b, loc, x, y);
-    });
-  case Expr::Kind::Max:
-    return fold([&](Value x, Value y) -> Value {
-      return arith::MaxSIOp::create(b, loc, x, y);
-    });
-  case Expr::Kind::And:
-    return fold([&](Value x, Value y) -> Value {
-      return arith::AndIOp::create(b, loc, x, y);
-    });
-  case Expr::Kind::Or:
-    return fold([&](Value x, Value y) -> Value {
-      return arith::OrIOp::create(b, loc, x, y);
-    });
-  case Expr::Kind::Eq:
-    return compare(arith::CmpIPredicate::eq);
-  case Expr::Kind::Ge:
-    return compare(arith::CmpIPredicate::sge);
-  case Expr::Kind::Not:
-    return arith::XOrIOp::create(
-        b, loc, emitExpr(expr.operands()[0]),
-        arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-  }
-  llvm_unreachable("every kind is covered");
-}
-
-Value Generator::linear(ArrayRef<int64_t> shape, ArrayRef<Value> indices) {
-  Value result = constant(0);
-  for (auto [extent, index] : llvm::zip(shape, indices))
-    result = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, result, constant(extent)), index);
-  return result;
-}
-
-Value Generator::slot(sched::BufferOp buffer, int64_t elements,
-                      ArrayRef<Value> positions) {
-  SmallVector<Value> places;
-  for (auto [position, origin, window] :
-       llvm::zip(positions, buffer.getOrigin(), buffer.getWindow())) {
-    if (window == 1) {
-      places.push_back(constant(0));
-      continue;
-    }
-    Value from = arith::SubIOp::create(b, loc, position, constant(origin));
-    Value size = constant(window);
-    places.push_back(arith::SubIOp::create(
-        b, loc, from,
-        arith::MulIOp::create(b, loc, floorDiv(from, size), size)));
-  }
-  return arith::MulIOp::create(b, loc, linear(buffer.getWindow(), places),
-                               constant(elements));
-}
-
-static Type storageType(Type type) {
-  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
-}
-
-Value Generator::offsetPointer(Value base, Value index, Type type) {
-  return LLVM::GEPOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()),
-                             storageType(type), base, ValueRange{index});
-}
-
-Value Generator::load(Value base, Value index, Type type) {
-  Value read = LLVM::LoadOp::create(b, loc, storageType(type),
-                                    offsetPointer(base, index, type));
-  if (!type.isInteger(1))
-    return read;
-  return arith::TruncIOp::create(b, loc, type, read);
-}
-
-void Generator::store(Value value, Value base, Value index) {
-  Value pointer = offsetPointer(base, index, value.getType());
-  if (value.getType().isInteger(1))
-    value = arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
-  LLVM::StoreOp::create(b, loc, value, pointer);
-}
-
-Value Generator::element(const Operand &operand, Value index) {
-  if (operand.isScalar())
-    return operand.value;
-  return operand.compute
-             ? operand.compute(index)
-             : load(operand.value, index, operand.type.getElementType());
-}
-
-Value Generator::scratch(RankedTensorType type) {
-  int64_t width = (type.getElementTypeBitWidth() + 7) / 8;
-  int64_t place = scratchBase + scratchUsed;
-  scratchUsed +=
-      llvm::alignTo(std::max<int64_t>(1, type.getNumElements()) * width, 64);
-  scratchMost = std::max(scratchMost, scratchUsed);
-  return offsetPointer(arena, constant(place), b.getI8Type());
-}
-
-void Generator::loop(Value lo, Value hi, llvm::function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, loc, lo, hi, constant(1));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-void Generator::when(Value condition, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
-void Generator::loopNest(ArrayRef<int64_t> shape, Body body) {
-  SmallVector<Value> indices;
-  std::function<void(unsigned)> nest = [&](unsigned axis) {
-    if (axis == shape.size())
-      return body(indices);
-    loop(constant(0), constant(shape[axis]), [&](Value index) {
-      indices.push_back(index);
-      nest(axis + 1);
-      indices.pop_back();
-    });
-  };
-  nest(0);
-}
-
-void Generator::copy(const Operand &from, Value base, Value first) {
-  if (from.isScalar())
-    return store(from.value, base, first);
-  loop(constant(0), constant(from.type.getNumElements()), [&](Value k) {
-    store(element(from, k), base, arith::AddIOp::create(b, loc, first, k));
-  });
-}
-
-void Generator::define(Value result, Value value) {
-  values[result] = {cast<RankedTensorType>(result.getType()), value};
-}
-
-Operand Generator::get(Value value) { return values.lookup(value); }

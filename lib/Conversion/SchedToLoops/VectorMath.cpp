@@ -8,22 +8,30 @@
 #include "VectorMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <limits>
 
 using namespace mlir;
 
 namespace {
 
-/// Arithmetic on scalars with little writing.
+/// Arithmetic on numbers, or vectors of them, with little writing.
 struct Arithmetic {
   OpBuilder &b;
   Location loc;
 
+  Value constant(Type type, TypedAttr element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return arith::ConstantOp::create(
+        b, loc,
+        vector ? TypedAttr(DenseElementsAttr::get(vector, Attribute(element)))
+               : element);
+  }
   Value real(Type type, double value) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+    return constant(type, b.getFloatAttr(getElementTypeOrSelf(type), value));
   }
   Value integer(Type type, int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+    return constant(type, b.getIntegerAttr(getElementTypeOrSelf(type), value));
   }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
@@ -80,7 +88,7 @@ struct Arithmetic {
   }
   /// 2^n for an integral n in the exponent's range.
   Value powerOfTwo(Value n, Type type) {
-    bool isDouble = type.isF64();
+    bool isDouble = getElementTypeOrSelf(type).isF64();
     Value biased = addInt(n, integer(n.getType(), isDouble ? 1023 : 127));
     return bits(shiftLeft(biased, isDouble ? 52 : 23), type);
   }
@@ -89,11 +97,17 @@ struct Arithmetic {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
+/// The type with this element that is as wide as a value.
+Type like(Value x, Type element) {
+  auto vector = dyn_cast<VectorType>(x.getType());
+  return vector ? Type(vector.clone(element)) : element;
+}
+
 } // namespace
 
 Value timerl::codegen::emitExp(OpBuilder &b, Location loc, Value x) {
   Arithmetic a{b, loc};
-  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Type f32 = x.getType(), i32 = like(x, b.getI32Type());
   // e^x = 2^n e^r with |r| <= ln(2) / 2. Past the clamp the result is 0 or
   // infinite anyway.
   Value inside = a.clamp(x, -104, 89);
@@ -114,7 +128,7 @@ Value timerl::codegen::emitExp(OpBuilder &b, Location loc, Value x) {
 
 Value timerl::codegen::emitLog(OpBuilder &b, Location loc, Value x) {
   Arithmetic a{b, loc};
-  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Type f32 = x.getType(), i32 = like(x, b.getI32Type());
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
   Value image = a.bits(x, i32);
   Value e = a.shiftRight(a.subInt(image, a.integer(i32, 0x3f3504f3)), 23);
@@ -136,7 +150,7 @@ Value timerl::codegen::emitLog(OpBuilder &b, Location loc, Value x) {
 
 Value timerl::codegen::emitTanh(OpBuilder &b, Location loc, Value x) {
   Arithmetic a{b, loc};
-  Type f32 = b.getF32Type();
+  Type f32 = x.getType();
   Value magnitude = a.abs(x), one = a.real(f32, 1);
   Value t = emitExp(b, loc, a.mul(magnitude, a.real(f32, -2)));
   Value large = a.div(a.sub(one, t), a.add(one, t));
@@ -153,7 +167,8 @@ Value timerl::codegen::emitTanh(OpBuilder &b, Location loc, Value x) {
 
 Value timerl::codegen::emitPow(OpBuilder &b, Location loc, Value x, Value y) {
   Arithmetic a{b, loc};
-  Type f32 = b.getF32Type(), f64 = b.getF64Type(), i64 = b.getI64Type();
+  Type f32 = x.getType(), f64 = like(x, b.getF64Type()),
+       i64 = like(x, b.getI64Type());
   // |x|^y = 2^(y log2 |x|), in double precision: its error is far below an ulp.
   Value base = a.abs(arith::ExtFOp::create(b, loc, f64, x));
   Value exponent = arith::ExtFOp::create(b, loc, f64, y);

@@ -20,7 +20,7 @@
 
 namespace timerl::codegen {
 
-/// Each takes f32 scalars and gives one.
+/// Each takes f32 numbers, or vectors of them, and gives the like.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
