@@ -101,6 +101,11 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  "the processor to compile for: native (the default), "
                  "x86-64-v3, ...")
       ->type_name("NAME");
+  app.add_option("--lanes", invocation.lanes,
+                 "how many iterations of a loop run side by side in a vector, "
+                 "at most: 1, 4, 8, 16 (16)")
+      ->check(CLI::IsMember({1, 4, 8, 16}))
+      ->type_name("N");
   app.add_option("--print-ir-after", invocation.printAfter,
                  "print the IR after a stage to standard error; `all`: after "
                  "each")

@@ -34,19 +34,27 @@ using namespace timerl;
 namespace {
 struct IrStage {
   llvm::StringLiteral name;
-  std::unique_ptr<mlir::Pass> (*createPass)();
+  std::unique_ptr<mlir::Pass> (*createPass)(const Invocation &);
   std::unique_ptr<mlir::Pass> (*createCheck)() = nullptr;
 };
 } // namespace
+/// A pass that no option concerns.
+template <std::unique_ptr<mlir::Pass> (*create)()>
+static std::unique_ptr<mlir::Pass> plain(const Invocation &) {
+  return create();
+}
+static std::unique_ptr<mlir::Pass> chooseLanes(const Invocation &invocation) {
+  return createChooseLanesPass(invocation.lanes);
+}
 static constexpr IrStage irStages[] = {
-    {"trl", poly::createProveDefinitionsPass},
-    {"trl-grad", autodiff::createTrlGradPass},
-    {"trl-opt", createSimplifyReductionsPass},
-    {"pdg", createTrlToPdgPass},
-    {"pdg-opt", createPdgDemandPass},
-    {"sched", createPdgToSchedPass, check::createCheckSchedulePass},
-    {"sched-opt", [] { return createChooseLanesPass(); }},
-    {"loops", createSchedToLoopsPass},
+    {"trl", plain<poly::createProveDefinitionsPass>},
+    {"trl-grad", plain<autodiff::createTrlGradPass>},
+    {"trl-opt", plain<createSimplifyReductionsPass>},
+    {"pdg", plain<createTrlToPdgPass>},
+    {"pdg-opt", plain<createPdgDemandPass>},
+    {"sched", plain<createPdgToSchedPass>, check::createCheckSchedulePass},
+    {"sched-opt", chooseLanes},
+    {"loops", plain<createSchedToLoopsPass>},
 };
 
 /// What is made of the last of them.
@@ -207,7 +215,7 @@ std::string timerl::runPipeline(const Invocation &invocation,
                                   : llvm::StringRef(invocation.emit);
   times.add("elaboration");
   for (const IrStage &stage : irStages) {
-    if (!runPass(*module, stage.createPass(), diagnostics))
+    if (!runPass(*module, stage.createPass(invocation), diagnostics))
       return text;
     times.add(stage.name);
     if (stage.createCheck) {

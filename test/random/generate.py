@@ -11,7 +11,7 @@ import sys
 class Program:
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.extents = {"b": self.rng.randint(1, 4), "t": self.rng.randint(2, 7), "i": self.rng.randint(1, 3)}
+        self.extents = {"b": self.rng.choice([1, 2, 3, 4, 5, 8, 17, 20]), "t": self.rng.randint(2, 7), "i": self.rng.randint(1, 3)}
         self.lines = [f"dim {name} : {extent}" for name, extent in self.extents.items()]
         self.tensors = []  # name, dims, kind: f (float scalar), v (float[3]), n (int in 0:5), r (record {p: f, q: v})
         self.functions = []

@@ -28,6 +28,7 @@ struct Invocation {
   std::string dependencyFile, dependencyTarget;
   unsigned optimisation = 2;           ///< -O0 to -O3
   std::string cpu = "native";          ///< --target-cpu
+  unsigned lanes = 16;                 ///< --lanes; 1: loops stay as they are
   bool verbose = false;                ///< -v
   bool showCommands = false;           ///< -###
   bool timeReport = false;             ///< --time-report
