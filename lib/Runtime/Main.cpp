@@ -19,6 +19,7 @@ using namespace timerl::rt;
 
 Program timerl::rt::program;
 static const char *programName = "program";
+static constexpr int maxThreads = 256;
 
 void timerl::rt::fail(int exitCode, const char *format, ...) {
   va_list arguments;
@@ -102,6 +103,8 @@ void timerl::rt::readDescription() {
       break;
     if (!strcmp(kind, "arena")) {
       program.arenaBytes = strtoll(line, nullptr, 10);
+    } else if (!strcmp(kind, "scratch")) {
+      program.scratchBytes = strtoll(line, nullptr, 10);
     } else if (!strcmp(kind, "buffer")) {
       program.buffers = static_cast<Buffer *>(
           allocate(program.buffers, sizeof(Buffer) * (program.numBuffers + 1)));
@@ -195,9 +198,9 @@ static int distance(const char *a, const char *b) {
       nearest = known;
     }
   };
-  static const char *const own[] = {"help",           "version",     "seed",
-                                    "metrics",        "save",        "input",
-                                    "print-schedule", "print-memory"};
+  static const char *const own[] = {
+      "help", "version", "seed",           "threads",     "metrics",
+      "save", "input",   "print-schedule", "print-memory"};
   for (const char *known : own)
     consider(known);
   for (int k = 0; k < program.numArgs; ++k)
@@ -209,13 +212,16 @@ static int distance(const char *a, const char *b) {
 
 static void printHelp() {
   printf("usage: %s [options]\n\n", programName);
-  puts("  --help              this text\n"
-       "  --version           the compiler's version\n"
-       "  --seed N            the seed of random draws (default 0)\n"
-       "  --metrics csv:PATH  write the reports to a file, too\n"
-       "  --save PATH         write what the program saves to an NPZ archive\n"
-       "  --print-schedule    the loops, statements and buffers, as JSON\n"
-       "  --print-memory      the arena, and the place of each buffer in it");
+  puts(
+      "  --help              this text\n"
+      "  --version           the compiler's version\n"
+      "  --seed N            the seed of random draws (default 0)\n"
+      "  --threads N         how many threads work (default: the processors);\n"
+      "                      the results do not depend on it\n"
+      "  --metrics csv:PATH  write the reports to a file, too\n"
+      "  --save PATH         write what the program saves to an NPZ archive\n"
+      "  --print-schedule    the loops, statements and buffers, as JSON\n"
+      "  --print-memory      the arena, and the place of each buffer in it");
   if (program.numInputs)
     puts(
         "  --input NAME=FILE   an input's NPY file, or an NPZ archive with it");
@@ -230,9 +236,10 @@ static void printHelp() {
 }
 
 static void printMemory() {
-  printf("arena of %" PRId64 " bytes, scratch space included\n"
+  printf("arena of %" PRId64 " bytes\n"
+         "scratch space of %" PRId64 " bytes for each thread\n"
          "%12s %12s  buffer of\n",
-         program.arenaBytes, "offset", "bytes");
+         program.arenaBytes, program.scratchBytes, "offset", "bytes");
   for (int k = 0; k < program.numBuffers; ++k)
     printf("%12" PRId64 " %12" PRId64 "  %s\n", program.buffers[k].offset,
            program.buffers[k].bytes, program.buffers[k].tensor);
@@ -269,6 +276,7 @@ int main(int argc, char **argv) {
     programName = argv[0];
   readDescription();
   const char *csv = nullptr, *npz = nullptr;
+  int threads = 0;
   for (int k = 1; k < argc; ++k) {
     if (strncmp(argv[k], "--", 2) || !argv[k][2])
       fail(2, "unexpected argument `%s`; see `--help`", argv[k]);
@@ -295,10 +303,11 @@ int main(int argc, char **argv) {
       if (!strcmp(program.args[n].name, name))
         arg = &program.args[n];
     bool seed = !arg && !strcmp(name, "seed"),
+         parallel = !arg && !strcmp(name, "threads"),
          metrics = !arg && !strcmp(name, "metrics"),
          save = !arg && !strcmp(name, "save"),
          input = !arg && !strcmp(name, "input");
-    if (!arg && !seed && !metrics && !save && !input)
+    if (!arg && !seed && !parallel && !metrics && !save && !input)
       unknownOption(name);
     if (!value) {
       if (k + 1 == argc)
@@ -316,6 +325,15 @@ int main(int argc, char **argv) {
       npz = value;
     if (input)
       setInput(value);
+    if (parallel) {
+      char *end = nullptr;
+      errno = 0;
+      long count = strtol(value, &end, 10);
+      if (!*value || *end || errno || count < 1 || count > maxThreads)
+        fail(2, "`--threads %s`: expected a number from 1 to %d", value,
+             maxThreads);
+      threads = static_cast<int>(count);
+    }
     if (seed) {
       char *end = nullptr;
       errno = 0;
@@ -329,11 +347,19 @@ int main(int argc, char **argv) {
   // Denormals are zero, as operands and as results.
   _mm_setcsr(_mm_getcsr() | 0x8040);
 #endif
+  if (!threads)
+    threads = availableProcessors();
+  if (threads > maxThreads)
+    threads = maxThreads;
+  // The arena, then each thread's scratch space.
   void *arena = nullptr;
-  uint64_t bytes = static_cast<uint64_t>(program.arenaBytes);
-  if (posix_memalign(&arena, 64, bytes ? bytes : 64))
+  uint64_t bytes = static_cast<uint64_t>(program.arenaBytes),
+           all = bytes + static_cast<uint64_t>(program.scratchBytes) * threads;
+  if (posix_memalign(&arena, 64, all ? all : 64))
     fail(1, "out of memory: the arena takes %llu bytes",
-         static_cast<unsigned long long>(bytes));
+         static_cast<unsigned long long>(all));
+  char *scratch = static_cast<char *>(arena) + bytes;
+  startThreads(threads, scratch, program.scratchBytes);
   auto *slots = static_cast<int64_t *>(
       calloc(static_cast<size_t>(program.numArgs + program.numInputs) + 1,
              sizeof(int64_t)));
@@ -344,7 +370,7 @@ int main(int argc, char **argv) {
   prepareReports();
   if (npz)
     prepareSaves();
-  timerl_program_run(arena, slots);
+  timerl_program_run(arena, slots, scratch);
   printTables(stdout);
   if (fflush(stdout) || ferror(stdout))
     fail(1, "can't write to standard output: %s", strerror(errno));

@@ -18,13 +18,14 @@
 
 // What the compiler generates: the program, and its description, a line each of
 //   arena BYTES
+//   scratch BYTES, which each thread needs
 //   arg NAME TYPE DEFAULT
 //   input TYPE NAME, followed by extent LENGTH for each axis
 //   buffer OFFSET BYTES TENSOR
 //   report TYPE NAME, followed by dim NAME for each of its dims and by
 //     rows NUMBER where it is known how many there are at most
 //   save TYPE NAME, followed by points NUMBER and axis LENGTH for each axis
-extern "C" void timerl_program_run(void *arena, void *args);
+extern "C" void timerl_program_run(void *arena, void *args, void *scratch);
 extern "C" const char timerl_program_text[];
 /// The schedule as JSON.
 extern "C" const char timerl_program_schedule[];
@@ -94,7 +95,7 @@ struct Program {
   int numSaves;
   Buffer *buffers;
   int numBuffers;
-  int64_t arenaBytes;
+  int64_t arenaBytes, scratchBytes;
   uint64_t seed;
 };
 extern Program program;
@@ -113,6 +114,11 @@ bool writeCsv(const char *path);
 /// Reads every input and stores pointers to them behind the args. A missing,
 /// damaged or unfit file ends the process with a message.
 void loadInputs(int64_t *slots);
+
+/// The processors that this process may use, by affinity and control group.
+int availableProcessors();
+/// Starts the other threads; each gets its part of `scratch`.
+void startThreads(int count, char *scratch, int64_t scratchBytes);
 
 /// Room for the rows of all reports, so that a run allocates nothing.
 void prepareReports();

@@ -18,6 +18,7 @@
 #include "timerl/Symbolic/Interval.h"
 #include "timerl/Vectorize/Passes.h"
 #include "timerl/Vectorize/Variance.h"
+#include "timerl/Vectorize/Work.h"
 
 using namespace mlir;
 using namespace timerl;
@@ -40,8 +41,6 @@ struct Usage {
   double scalars = 0; ///< Operations on few elements, which gain by it most.
 };
 
-/// Guess at the length of a loop whose bounds are not constant.
-constexpr double unknownLength = 16;
 /// Values of fewer elements than this do not fill vectors of their own.
 constexpr int64_t fewElements = 8;
 
@@ -70,12 +69,6 @@ private:
   llvm::DenseSet<Value> varying;
   Usage usage;
 };
-
-double lengthOf(const Interval &range) {
-  if (!range.lo || !range.hi)
-    return unknownLength;
-  return std::max<double>(1, double(*range.hi) - double(*range.lo) + 1);
-}
 
 int64_t elementsOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);

@@ -393,11 +393,11 @@ void Generator::put(const Operand &to, Value index, Value value) {
 
 Operand Generator::scratch(RankedTensorType type, bool varying) {
   int64_t width = (type.getElementTypeBitWidth() + 7) / 8;
-  int64_t place = scratchBase + scratchUsed, copies = varying ? lanes : 1;
+  int64_t place = scratchUsed, copies = varying ? lanes : 1;
   scratchUsed += llvm::alignTo(
       std::max<int64_t>(1, type.getNumElements()) * width * copies, 64);
   scratchMost = std::max(scratchMost, scratchUsed);
-  return {type, offsetPointer(arena, constant(place), b.getI8Type()),
+  return {type, offsetPointer(scratchSpace, constant(place), b.getI8Type()),
           varying && lanes > 1, copies};
 }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A scalar is an SSA value; any other tensor lies row-major in memory: in its
-// slot of the arena, or in scratch space behind the arena, which each statement
-// uses anew. So nothing is allocated while the program runs.
+// slot of the arena, or in scratch space, of which each thread has its own and
+// which each statement uses anew. So nothing is allocated while the program
+// runs.
 //
 // Inside of a loop that runs in lanes, what differs between the lanes has
 // vectors for its elements, one number for each lane; what does not stays a
@@ -71,8 +72,8 @@ public:
 
   /// Emits the whole program; failure after an error is reported.
   mlir::LogicalResult run();
-  /// Bytes of the arena, scratch space included.
-  int64_t arenaBytes() const { return scratchBase + scratchMost; }
+  /// Bytes of scratch space that each thread needs.
+  int64_t scratchBytes() const { return scratchMost; }
 
   /// Whether an elementwise op is computed element by element in its one user,
   /// which asks for each element just once.
@@ -99,6 +100,8 @@ private:
   mlir::LogicalResult emitCountedLoop(sched::ForOp loop);
   mlir::LogicalResult emitStoppingLoop(sched::ForOp loop);
   mlir::LogicalResult emitLaneLoop(sched::ForOp loop);
+  mlir::LogicalResult emitLanes(sched::ForOp loop, mlir::Value lo,
+                                mlir::Value hi);
   mlir::LogicalResult emitStmt(sched::StmtOp stmt);
   void storeResult(const Operand &value, llvm::StringRef tensor,
                    mlir::ArrayAttr indices);
@@ -108,6 +111,16 @@ private:
                                int64_t number);
   mlir::LogicalResult bind(mlir::Operation *op, mlir::ArrayAttr dims,
                            mlir::ArrayAttr values);
+
+  // Threads.
+  bool isWorthThreads(double work) const;
+  bool isTask(sched::ForOp loop) const;
+  /// Has all threads call `body` with parts of 0 : count; `op` is what is
+  /// computed, `kept` are values from outside that the body uses.
+  void inThreads(mlir::Value count, mlir::Operation *op,
+                 llvm::MutableArrayRef<mlir::Value> kept,
+                 llvm::function_ref<void(mlir::Value lo, mlir::Value hi)> body);
+  mlir::Value reserve(int64_t words);
 
   // Bodies.
   mlir::LogicalResult emitOps(mlir::Block &block);
@@ -229,8 +242,9 @@ private:
   sched::ProgramOp program;
   mlir::OpBuilder &b;
   mlir::Location loc;
-  mlir::Value arena, args;
-  mlir::Value points; ///< Room for the coordinates of a point in each lane.
+  mlir::Value arena, args, scratchSpace;
+  bool inTask = false; ///< On one of the threads.
+  mlir::Value points;  ///< Room for the coordinates of a point in each lane.
   int64_t lanes = 1;
   /// What differs between lanes in the statement at hand.
   llvm::DenseSet<mlir::Value> varying;
@@ -252,7 +266,7 @@ private:
   };
   std::map<std::string, InputPlace> inputs;
   unsigned outputs = 0;
-  int64_t scratchBase, scratchUsed = 0, scratchMost = 0;
+  int64_t scratchUsed = 0, scratchMost = 0;
 };
 
 } // namespace timerl::codegen

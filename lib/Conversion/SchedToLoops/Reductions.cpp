@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "timerl/Vectorize/Work.h"
 
 using namespace mlir;
 using namespace timerl;
@@ -299,6 +300,16 @@ static bool isCheap(Block &body) {
   return true;
 }
 
+/// Whether a body uses no values from outside, so that it can be elsewhere.
+static bool isSelfContained(Region &region) {
+  bool contained = true;
+  region.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      contained &= region.isAncestor(operand.getParentRegion());
+  });
+  return contained;
+}
+
 /// Sizes of tiles along an axis: one that divides it if it is not too small.
 int64_t Generator::tileOf(int64_t length, int64_t most) {
   for (int64_t size = most; 2 * size > most; --size)
@@ -433,7 +444,7 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
               rows = matrix ? type.getDimSize(0) : type.getNumElements();
       int64_t width = matrix ? tileOf(columns, rows == 1 ? maxTile : 4) : 1;
       int64_t height = tileOf(rows, std::max<int64_t>(1, maxTile / width));
-      tiles(rows, height, [&](Value i, int64_t tall) {
+      auto band = [&](Value i, int64_t tall) {
         tiles(columns, width, [&](Value j, int64_t wide) {
           SmallVector<unsigned> results(tall * wide, static_cast<unsigned>(r));
           SmallVector<Pick> picks;
@@ -454,7 +465,19 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
           for (auto [sum, place] : llvm::zip(sums, places))
             put(to, place, sum);
         });
-      });
+      };
+      int64_t whole = rows / height;
+      if (whole > 1 && isSelfContained(reduce.getBody()) &&
+          isWorthThreads(estimateWork(reduce, scope.ranges))) {
+        inThreads(constant(whole), reduce, to.value, [&](Value lo, Value hi) {
+          loop(lo, hi,
+               [&](Value n) { band(multiply(n, constant(height)), height); });
+        });
+        if (whole * height < rows)
+          band(constant(whole * height), rows - whole * height);
+      } else {
+        tiles(rows, height, band);
+      }
       define(result, to);
     }
     return emitted;

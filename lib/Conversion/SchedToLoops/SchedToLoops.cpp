@@ -51,10 +51,9 @@ void addText(OpBuilder &builder, ModuleOp module, StringRef name,
 /// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
 /// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes.
 std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
-                     int64_t arenaBytes) {
+                     int64_t scratchBytes) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "arena " << arenaBytes << '\n';
   for (auto arg : module.getOps<trl::ArgOp>()) {
     TypedAttr value = arg.getDefaultValue();
     os << "arg " << arg.getSymName() << ' ' << value.getType() << ' ';
@@ -66,6 +65,7 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
   sched::ProgramOp program = *module.getOps<sched::ProgramOp>().begin();
+  os << "arena " << program.getArena() << "\nscratch " << scratchBytes << '\n';
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
     os << "buffer " << buffer.getOffset() << ' ' << buffer.getBytes() << ' '
        << buffer.getTensor() << '\n';
@@ -151,7 +151,7 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
       return signalPassFailure();
     builder.setInsertionPointToEnd(module.getBody());
     addText(builder, module, "timerl_program_text",
-            describe(module, outputs, generator.arenaBytes()));
+            describe(module, outputs, generator.scratchBytes()));
     addText(builder, module, "timerl_program_schedule", std::move(schedule));
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (!isa<func::FuncOp, LLVM::GlobalOp>(op))

@@ -17,8 +17,7 @@ using namespace timerl;
 using namespace timerl::codegen;
 
 Generator::Generator(ModuleOp module, sched::ProgramOp program, OpBuilder &b)
-    : module(module), program(program), b(b), loc(program.getLoc()),
-      scratchBase(llvm::alignTo(program.getArena(), 64)) {}
+    : module(module), program(program), b(b), loc(program.getLoc()) {}
 
 LogicalResult Generator::unsupported(Operation *op, const llvm::Twine &what) {
   return op->emitError() << "E0501: " << what
@@ -46,23 +45,25 @@ LogicalResult Generator::run() {
         .setPrivate();
   };
   Type i64 = b.getI64Type();
+  Type task = b.getFunctionType({pointer, pointer, i64, i64}, {});
+  declare("timerl_rt_parallel", {task, pointer, i64});
   declare("timerl_rt_report", {i64, i64, pointer, i64});
   declare("timerl_rt_save", {i64, i64, pointer});
   declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
   declare("timerl_rt_draw",
           {i64, pointer, i64, i64, pointer, i64, i64, i64, i64, i64});
-  auto function = func::FuncOp::create(
-      b, loc, "timerl_program_run", b.getFunctionType({pointer, pointer}, {}));
+  auto function =
+      func::FuncOp::create(b, loc, "timerl_program_run",
+                           b.getFunctionType({pointer, pointer, pointer}, {}));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   arena = entry->getArgument(0);
   args = entry->getArgument(1);
-  points =
-      LLVM::AllocaOp::create(b, loc, pointer, i64, constant(32 * maxLanes));
+  scratchSpace = entry->getArgument(2);
+  points = reserve(32 * maxLanes);
   program.walk([&](sched::ForOp loop) {
     if (loop.getUntil())
-      ends["end(" + loop.getName().str() + ")"] =
-          LLVM::AllocaOp::create(b, loc, pointer, i64, constant(1));
+      ends["end(" + loop.getName().str() + ")"] = reserve(1);
   });
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
     buffers[buffer.getTensor().str()] = buffer;
@@ -121,7 +122,7 @@ LogicalResult Generator::emitFor(sched::ForOp op) {
 }
 
 LogicalResult Generator::emitOutlined(sched::ForOp op) {
-  SmallVector<Value> operands{arena, args, points};
+  SmallVector<Value> operands{arena, args, points, scratchSpace};
   for (auto &[name, place] : ends)
     operands.push_back(place);
   for (auto &[name, value] : scope.variables)
@@ -141,10 +142,11 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
     function->setAttr("passthrough", b.getStrArrayAttr({"noinline"}));
     Block *entry = function.addEntryBlock();
     b.setInsertionPointToStart(entry);
-    unsigned next = 3;
+    unsigned next = 4;
     arena = entry->getArgument(0);
     args = entry->getArgument(1);
     points = entry->getArgument(2);
+    scratchSpace = entry->getArgument(3);
     for (auto &[end, place] : ends)
       place = entry->getArgument(next++);
     for (auto &[variable, value] : scope.variables)
@@ -156,6 +158,7 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
   arena = operands[0];
   args = operands[1];
   points = operands[2];
+  scratchSpace = operands[3];
   ends = std::move(outerEnds);
   scope = std::move(outerScope);
   func::CallOp::create(b, loc, name, TypeRange(), operands);
@@ -177,26 +180,57 @@ LogicalResult Generator::emitCountedLoop(sched::ForOp op) {
   Value lo = emitExpr(op.getLo().getExpr()),
         hi = emitExpr(op.getHi().getExpr());
   LogicalResult result = success();
+  auto body = [&](Value variable) {
+    scope.variables[op.getName().str()] = variable;
+    result = emitBlock(op.getBody().front());
+  };
+  if (isTask(op)) {
+    Value count = arith::MaxSIOp::create(b, loc, subtract(hi, lo), constant(0));
+    inThreads(count, op, lo, [&](Value from, Value to) {
+      loop(add(lo, from), add(lo, to), body);
+    });
+    return result;
+  }
   loop(lo, hi, [&](Value variable) {
     if (op.getReverse())
       variable = subtract(add(lo, subtract(hi, constant(1))), variable);
-    scope.variables[op.getName().str()] = variable;
-    result = emitBlock(op.getBody().front());
+    body(variable);
   });
   return result;
 }
 
 /// As many iterations at a time as there are lanes, then the rest one by one.
 LogicalResult Generator::emitLaneLoop(sched::ForOp op) {
-  std::string name = op.getName().str();
   int64_t count = static_cast<int64_t>(*op.getLanes()),
           first = *op.getLo().getExpr().getConst(),
           last = *op.getHi().getExpr().getConst(),
-          whole = (last - first) / count * count;
+          whole = (last - first) / count;
   LogicalResult result = success();
-  lanes = count;
+  if (whole > 1 && isTask(op))
+    inThreads(constant(whole), op, {}, [&](Value from, Value to) {
+      auto place = [&](Value k) {
+        return add(constant(first), multiply(k, constant(count)));
+      };
+      result = emitLanes(op, place(from), place(to));
+    });
+  else
+    result = emitLanes(op, constant(first), constant(first + whole * count));
+  if (failed(result) || first + whole * count == last)
+    return result;
+  loop(constant(first + whole * count), constant(last), [&](Value variable) {
+    scope.variables[op.getName().str()] = variable;
+    result = emitBlock(op.getBody().front());
+  });
+  return result;
+}
+
+/// The iterations from lo to hi, a whole number of vectors.
+LogicalResult Generator::emitLanes(sched::ForOp op, Value lo, Value hi) {
+  std::string name = op.getName().str();
+  LogicalResult result = success();
+  lanes = static_cast<int64_t>(*op.getLanes());
   scope.variances[name] = Variance::Consecutive;
-  fold(constant(first), constant(first + whole), count, {},
+  fold(lo, hi, lanes, {},
        [&](Value variable, ValueRange) -> SmallVector<Value> {
          scope.variables[name] = variable;
          result = emitBlock(op.getBody().front());
@@ -204,12 +238,6 @@ LogicalResult Generator::emitLaneLoop(sched::ForOp op) {
        });
   lanes = 1;
   scope.variances.erase(name);
-  if (failed(result) || first + whole == last)
-    return result;
-  loop(constant(first + whole), constant(last), [&](Value variable) {
-    scope.variables[name] = variable;
-    result = emitBlock(op.getBody().front());
-  });
   return result;
 }
 
