@@ -66,13 +66,15 @@ void Generator::inThreads(Value count, Operation *op,
   for (Value &value : kept)
     captured.push_back(&value);
   Value context = reserve(static_cast<int64_t>(captured.size()));
-  SmallVector<Value> before;
   for (auto [k, value] : llvm::enumerate(captured)) {
-    before.push_back(*value);
     Value place = offsetPointer(context, constant(k), i64);
     LLVM::StoreOp::create(b, loc, *value, place);
   }
-  Value outerPoints = points, outerScratch = scratchSpace;
+  Value outerArena = arena, outerArgs = args, outerPoints = points,
+        outerScratch = scratchSpace;
+  auto outerEnds = ends;
+  Scope outerScope = scope;
+  SmallVector<Value> outerKept(kept);
   std::string name = "timerl_task_" + std::to_string(numOutlined++);
   auto type = b.getFunctionType({pointer, pointer, i64, i64}, {});
   {
@@ -101,10 +103,13 @@ void Generator::inThreads(Value count, Operation *op,
     inTask = false;
     func::ReturnOp::create(b, loc);
   }
+  arena = outerArena;
+  args = outerArgs;
   points = outerPoints;
   scratchSpace = outerScratch;
-  for (auto [value, outer] : llvm::zip(captured, before))
-    *value = outer;
+  ends = std::move(outerEnds);
+  scope = std::move(outerScope);
+  llvm::copy(outerKept, kept.begin());
   Value function = func::ConstantOp::create(b, loc, type, name);
   func::CallOp::create(b, loc, "timerl_rt_parallel", TypeRange(),
                        ValueRange{function, context, count});
