@@ -319,6 +319,7 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
       if (base.indices[k].kind == IndexValue::Kind::Range)
         ranges.push_back(k);
     unsigned merged = 0;
+    bool changed = false;
     Term result = base;
     for (unsigned k = 0; k < items.size() && k < ranges.size(); ++k) {
       IndexValue &range = result.indices[ranges[k]];
@@ -328,13 +329,19 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
       if (items[k].kind == IndexValue::Kind::At) {
         range.kind = IndexValue::Kind::At;
         range.lo = start + items[k].lo;
+        changed = true;
       } else {
+        // A whole axis stays as it is.
+        changed |= items[k].lo != Expr::constant(0) ||
+                   items[k].hi != range.hi - range.lo;
         range.hi = start + items[k].hi;
         range.lo = start + items[k].lo;
       }
       ++merged;
     }
-    if (merged) {
+    if (merged && !changed && merged == items.size())
+      return base;
+    if (changed) {
       SmallVector<Expr> lengths;
       for (const IndexValue &index : result.indices)
         if (index.kind == IndexValue::Kind::Range)

@@ -48,6 +48,7 @@ static std::unique_ptr<mlir::Pass> chooseLanes(const Invocation &invocation) {
 }
 static constexpr IrStage irStages[] = {
     {"trl", plain<poly::createProveDefinitionsPass>},
+    {"trl-ranges", plain<createRangesToBindersPass>},
     {"trl-grad", plain<autodiff::createTrlGradPass>},
     {"trl-opt", plain<createSimplifyReductionsPass>},
     {"pdg", plain<createTrlToPdgPass>},

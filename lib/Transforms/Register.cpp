@@ -10,5 +10,6 @@
 
 void timerl::registerTransforms() {
   mlir::registerPass(createPdgDemandPass);
+  mlir::registerPass(createRangesToBindersPass);
   mlir::registerPass(createSimplifyReductionsPass);
 }

@@ -21,6 +21,11 @@ namespace timerl {
 /// targets that nothing reads, and what only served them go.
 std::unique_ptr<mlir::Pass> createPdgDemandPass();
 
+/// `trl-ranges-to-binders`: where an axis of dynamic length is reduced,
+/// contracted or indexed, what is computed along it is computed at a binder's
+/// value instead. Values of dynamic length go, as far as their uses allow.
+std::unique_ptr<mlir::Pass> createRangesToBindersPass();
+
 /// `trl-simplify-reductions`: reductions over ranges that grow along a dim, with
 /// a geometric weight or none, become recurrences along the dim.
 std::unique_ptr<mlir::Pass> createSimplifyReductionsPass();
