@@ -47,7 +47,7 @@ bool timerl::rt::finishFile(FILE *file, char *temporary, const char *path) {
 //===----------------------------------------------------------------------===//
 
 static uint64_t widthOf(Type type) {
-  return type == Type::Bool                       ? 1
+  return type == Type::Bool || type == Type::U8   ? 1
          : type == Type::I32 || type == Type::F32 ? 4
                                                   : 8;
 }
@@ -91,12 +91,15 @@ static uint32_t addCrc(uint32_t crc, const void *data, uint64_t bytes) {
 
 /// The header of an NPY file, format 1.0, padded to 64 bytes.
 static int writeHeader(char *header, const Save &save) {
-  static const char *const descr[] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
+  static const char *const descr[] = {"|b1", "<i4", "<i8", "<f4", "<f8", "|u1"};
   char shape[1024];
   int used = 0;
   shape[0] = 0;
   for (int k = 0; k < save.rank; ++k)
-    used += snprintf(shape + used, sizeof(shape) - used, "%" PRId64 ", ",
+    used += snprintf(shape + used, sizeof(shape) - used,
+                     k + 1 < save.rank ? "%" PRId64 ", "
+                     : k               ? "%" PRId64
+                                       : "%" PRId64 ",",
                      save.axes[k]);
   int length = 10 + sprintf(header + 10,
                             "{'descr': '%s', 'fortran_order': False, "

@@ -93,7 +93,7 @@ static Bytes entryOf(const Input &input, Bytes archive) {
 
 /// `f32[4, 2]`.
 static void describe(char *text, size_t size, const Input &input) {
-  static const char *const names[] = {"bool", "i32", "i64", "f32", "f64"};
+  static const char *const names[] = {"bool", "i32", "i64", "f32", "f64", "u8"};
   size_t used =
       snprintf(text, size, "%s[", names[static_cast<int>(input.type)]);
   for (int k = 0; k < input.rank && used < size; ++k)
@@ -122,9 +122,9 @@ static void load(Input &input) {
   memcpy(header, file.data + start, length);
   header[length] = 0;
 
-  static const char *const descr[] = {"'|b1'", "'<i4'", "'<i8'", "'<f4'",
-                                      "'<f8'"};
-  static const int widths[] = {1, 4, 8, 4, 8};
+  static const char *const descr[] = {"'|b1'", "'<i4'", "'<i8'",
+                                      "'<f4'", "'<f8'", "'|u1'"};
+  static const int widths[] = {1, 4, 8, 4, 8, 1};
   bool fits = strstr(header, descr[static_cast<int>(input.type)]) &&
               !strstr(header, "'fortran_order': True");
   // The shape, one extent after the other.

@@ -53,6 +53,9 @@ extern "C" void timerl_rt_outside(const char *tensor, const char *place,
 //===----------------------------------------------------------------------===//
 
 static Type typeNamed(const char *name) {
+  // The compiler widens bytes to compute with them.
+  if (!strcmp(name, "ui8") || !strcmp(name, "i16"))
+    return Type::U8;
   return !strcmp(name, "i1")    ? Type::Bool
          : !strcmp(name, "i32") ? Type::I32
          : !strcmp(name, "i64") ? Type::I64
@@ -61,6 +64,7 @@ static Type typeNamed(const char *name) {
 }
 static const char *typeText(Type type) {
   return type == Type::Bool                       ? "true or false"
+         : type == Type::U8                       ? "an integer from 0 to 255"
          : type == Type::I32 || type == Type::I64 ? "an integer"
                                                   : "a number";
 }
@@ -78,11 +82,14 @@ static bool parseScalar(const char *text, Type type, Scalar &value) {
     else
       return false;
     return true;
+  case Type::U8:
   case Type::I32:
   case Type::I64:
     value.integer = strtoll(text, &end, 10);
     return *text && !*end && !errno &&
-           (type == Type::I64 || value.integer == (int32_t)value.integer);
+           (type == Type::I64 ||
+            value.integer == (type == Type::U8 ? (uint8_t)value.integer
+                                               : (int32_t)value.integer));
   case Type::F32:
     value.floating = strtof(text, &end);
     return *text && !*end;

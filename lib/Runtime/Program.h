@@ -32,7 +32,7 @@ extern "C" const char timerl_program_schedule[];
 
 namespace timerl::rt {
 
-enum class Type { Bool, I32, I64, F32, F64 };
+enum class Type { Bool, I32, I64, F32, F64, U8 };
 
 /// A value of the widest type of its kind.
 union Scalar {

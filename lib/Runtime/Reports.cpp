@@ -45,7 +45,7 @@ void timerl::rt::printScalar(char *buffer, Type type, Scalar value) {
     strcpy(buffer, value.integer ? "true" : "false");
     return;
   }
-  if (type == Type::I32 || type == Type::I64) {
+  if (type == Type::I32 || type == Type::I64 || type == Type::U8) {
     sprintf(buffer, "%" PRId64, value.integer);
     return;
   }

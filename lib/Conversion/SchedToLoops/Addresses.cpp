@@ -133,7 +133,10 @@ Value Generator::emitExpr(const Expr &expr, bool inLanes) {
     auto arg = cast<trl::ArgOp>(SymbolTable::lookupSymbolIn(module, name));
     Value base =
         offsetPointer(args, constant(argNumbers.at(name)), b.getI64Type());
-    Value value = load(base, constant(0), arg.getDefaultValue().getType());
+    Type type = arg.getDefaultValue().getType();
+    if (type.isUnsignedInteger())
+      type = b.getI16Type();
+    Value value = load(base, constant(0), type);
     return castScalar(value, b.getI64Type());
   }
   case Expr::Kind::Sum: {
@@ -277,8 +280,13 @@ Place Generator::placeOf(StringRef tensor, ArrayAttr indices,
   return place;
 }
 
+/// Booleans and bytes take a byte each.
+static bool isStoredNarrow(Type type) {
+  return type.isInteger(1) || type.isInteger(16);
+}
+
 static Type storageType(Type type) {
-  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
+  return isStoredNarrow(type) ? IntegerType::get(type.getContext(), 8) : type;
 }
 
 static unsigned alignmentOf(Type type) {
@@ -308,11 +316,12 @@ Value Generator::loadFrom(const Place &place, Value k, Type type) {
   } else {
     read = LLVM::LoadOp::create(b, loc, stored, pointer, alignmentOf(type));
   }
-  if (!type.isInteger(1))
+  if (!isStoredNarrow(type))
     return read;
-  return arith::TruncIOp::create(
-      b, loc, place.varying ? Type(VectorType::get({lanes}, type)) : type,
-      read);
+  Type wanted = place.varying ? Type(VectorType::get({lanes}, type)) : type;
+  if (type.isInteger(16))
+    return arith::ExtUIOp::create(b, loc, wanted, read);
+  return arith::TruncIOp::create(b, loc, wanted, read);
 }
 
 void Generator::storeTo(const Place &place, Value k, Value value) {
@@ -321,11 +330,14 @@ void Generator::storeTo(const Place &place, Value k, Value value) {
       place.base, add(place.offset, multiply(k, constant(place.stride))), type);
   if (place.varying)
     value = splat(value);
-  if (type.isInteger(1)) {
+  if (isStoredNarrow(type)) {
     Type wide = b.getI8Type();
     if (place.varying)
       wide = VectorType::get({lanes}, wide);
-    value = arith::ExtUIOp::create(b, loc, wide, value);
+    if (type.isInteger(1))
+      value = arith::ExtUIOp::create(b, loc, wide, value);
+    else
+      value = arith::TruncIOp::create(b, loc, wide, value);
   }
   if (!place.scattered()) {
     LLVM::StoreOp::create(b, loc, value, pointer, alignmentOf(type));

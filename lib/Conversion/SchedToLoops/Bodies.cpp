@@ -23,8 +23,6 @@ LogicalResult Generator::emitOps(Block &block) {
       auto tensor = cast<RankedTensorType>(type);
       if (!tensor.hasStaticShape())
         return unsupported(&op, "a value whose length depends on the point");
-      if (tensor.getElementType().isUnsignedInteger())
-        return unsupported(&op, "the type u8");
     }
     loc = op.getLoc();
     if (failed(emitOp(op)))
@@ -266,11 +264,6 @@ bool Generator::isFused(Operation &op) {
     return false;
   Operation *user = *result.user_begin();
   if (user->getBlock() != op.getBlock())
-    return false;
-  // Integer powers are refused, which shows only when they are emitted.
-  if (isa<trl::PowOp>(op) &&
-      !isa<FloatType>(
-          cast<RankedTensorType>(result.getType()).getElementType()))
     return false;
   if (user->hasTrait<OpTrait::Elementwise>())
     return true;

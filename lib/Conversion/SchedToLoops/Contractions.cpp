@@ -65,8 +65,7 @@ Value Generator::multiplyAdd(Value x, Value y, Value sum) {
   }
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
     return math::FmaOp::create(b, loc, x, y, sum);
-  return arith::AddIOp::create(b, loc, sum,
-                               arith::MulIOp::create(b, loc, x, y));
+  return combine(trl::Reduction::sum, sum, combine(trl::Reduction::prod, x, y));
 }
 
 /// Lanes of the partial sums of an inner product: a power of two.

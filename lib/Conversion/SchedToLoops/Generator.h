@@ -173,6 +173,7 @@ private:
 
   // Scalars, and vectors of one number a lane.
   mlir::Value scalarOp(mlir::Operation &op, llvm::ArrayRef<mlir::Value> args);
+  mlir::Value integerPower(mlir::Value x, mlir::Value y);
   mlir::Value castScalar(mlir::Value value, mlir::Type to);
   mlir::Value initial(trl::Reduction kind, mlir::Type type);
   mlir::Value exceeds(mlir::Value value, mlir::Value present);

@@ -31,6 +31,22 @@ static Value constantOf(OpBuilder &b, Location loc, Type type,
              : element);
 }
 
+/// Bytes are widened to compute with them: their signed order is their own.
+static bool isByte(Type type) {
+  return getElementTypeOrSelf(type).isInteger(16);
+}
+
+/// What is left of a result that a byte holds.
+static Value wrapByte(OpBuilder &b, Location loc, Value value) {
+  Type type = value.getType();
+  if (!isByte(type))
+    return value;
+  return arith::AndIOp::create(
+      b, loc, value,
+      constantOf(b, loc, type,
+                 b.getIntegerAttr(getElementTypeOrSelf(type), 255)));
+}
+
 Value Generator::castScalar(Value value, Type to) {
   Type whole = value.getType(), from = getElementTypeOrSelf(whole);
   if (from == to)
@@ -49,6 +65,19 @@ Value Generator::castScalar(Value value, Type to) {
     return arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::ne, value,
         constantOf(b, loc, whole, b.getIntegerAttr(from, 0)));
+  }
+  // A byte saturates on both sides.
+  if (isByte(to) && !from.isInteger(1)) {
+    if (isa<FloatType>(from))
+      value = castScalar(value, b.getI32Type());
+    whole = value.getType();
+    Type wide = getElementTypeOrSelf(whole);
+    auto limit = [&](int64_t bound) {
+      return constantOf(b, loc, whole, b.getIntegerAttr(wide, bound));
+    };
+    value = arith::MaxSIOp::create(b, loc, value, limit(0));
+    value = arith::MinSIOp::create(b, loc, value, limit(255));
+    return arith::TruncIOp::create(b, loc, result, value);
   }
   if (isa<FloatType>(from)) {
     // Saturates, and gives 0 for NaN.
@@ -111,9 +140,9 @@ Value Generator::initial(trl::Reduction kind, Type type) {
   unsigned width = type.getIntOrFloatBitWidth();
   APInt value(width, kind == Reduction::prod || kind == Reduction::all);
   if (max)
-    value = APInt::getSignedMinValue(width);
+    value = isByte(type) ? APInt(width, 0) : APInt::getSignedMinValue(width);
   if (kind == Reduction::min)
-    value = APInt::getSignedMaxValue(width);
+    value = isByte(type) ? APInt(width, 255) : APInt::getSignedMaxValue(width);
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
 }
 
@@ -123,10 +152,10 @@ Value Generator::combine(trl::Reduction kind, Value x, Value y) {
   switch (kind) {
   case trl::Reduction::sum:
     return floating ? Value(arith::AddFOp::create(b, loc, x, y))
-                    : Value(arith::AddIOp::create(b, loc, x, y));
+                    : wrapByte(b, loc, arith::AddIOp::create(b, loc, x, y));
   case trl::Reduction::prod:
     return floating ? Value(arith::MulFOp::create(b, loc, x, y))
-                    : Value(arith::MulIOp::create(b, loc, x, y));
+                    : wrapByte(b, loc, arith::MulIOp::create(b, loc, x, y));
   case trl::Reduction::argmax:
   case trl::Reduction::max:
     return floating ? Value(arith::MaximumFOp::create(b, loc, x, y))
@@ -140,6 +169,36 @@ Value Generator::combine(trl::Reduction kind, Value x, Value y) {
     return arith::AndIOp::create(b, loc, x, y);
   }
   llvm_unreachable("every reduction is covered");
+}
+
+/// By squaring, wrapping. A negative exponent gives 0, but for the bases 1 and
+/// -1.
+Value Generator::integerPower(Value x, Value y) {
+  Type whole = x.getType(), type = getElementTypeOrSelf(whole);
+  auto number = [&](int64_t value) {
+    return constantOf(b, loc, whole, b.getIntegerAttr(type, value));
+  };
+  auto isOdd = [&](Value value) -> Value {
+    return arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne,
+        arith::AndIOp::create(b, loc, value, number(1)), number(0));
+  };
+  int64_t bits = isByte(type) ? 8 : type.getIntOrFloatBitWidth() - 1;
+  SmallVector<Value> result =
+      fold(constant(0), constant(bits), 1, {number(1), x, y},
+           [&](Value, ValueRange so) -> SmallVector<Value> {
+             Value product = combine(trl::Reduction::prod, so[0], so[1]);
+             return {select(isOdd(so[2]), product, so[0]),
+                     combine(trl::Reduction::prod, so[1], so[1]),
+                     arith::ShRUIOp::create(b, loc, so[2], number(1))};
+           });
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, int64_t to) {
+    return arith::CmpIOp::create(b, loc, predicate, a, number(to));
+  };
+  Value inverse = select(compare(arith::CmpIPredicate::eq, x, -1),
+                         select(isOdd(y), number(-1), number(1)), number(0));
+  inverse = select(compare(arith::CmpIPredicate::eq, x, 1), number(1), inverse);
+  return select(compare(arith::CmpIPredicate::slt, y, 0), inverse, result[0]);
 }
 
 Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
@@ -192,7 +251,7 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
       .Case<trl::SubOp>([&](auto) -> Value {
         if (floating)
           return arith::SubFOp::create(b, loc, x, y);
-        return arith::SubIOp::create(b, loc, x, y);
+        return wrapByte(b, loc, arith::SubIOp::create(b, loc, x, y));
       })
       .Case<trl::DivOp>(
           [&](auto) -> Value { return arith::DivFOp::create(b, loc, x, y); })
@@ -209,7 +268,7 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
       })
       .Case<trl::PowOp>([&](auto) -> Value {
         if (!floating)
-          return nullptr;
+          return integerPower(x, y);
         if (type.isF32())
           return emitPow(b, loc, x, y);
         return math::PowFOp::create(b, loc, x, y);
@@ -222,7 +281,7 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
       .Case<trl::NegOp>([&](auto) -> Value {
         if (floating)
           return arith::NegFOp::create(b, loc, x);
-        return arith::SubIOp::create(b, loc, number(0), x);
+        return wrapByte(b, loc, arith::SubIOp::create(b, loc, number(0), x));
       })
       .Case<trl::AbsOp>([&](auto) -> Value {
         if (floating)

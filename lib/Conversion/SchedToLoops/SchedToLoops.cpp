@@ -61,6 +61,8 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
       os << llvm::format("%.17g", number.getValueAsDouble()) << '\n';
     else if (value.getType().isInteger(1))
       os << (cast<IntegerAttr>(value).getValue().isZero() ? 0 : 1) << '\n';
+    else if (value.getType().isUnsignedInteger())
+      os << cast<IntegerAttr>(value).getValue().getZExtValue() << '\n';
     else
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
@@ -106,6 +108,26 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
   return text;
 }
 
+/// Bytes are computed with as i16, which no other type needs: arithmetic knows
+/// no unsigned types, and the order of bytes is that of small numbers.
+void widenBytes(ModuleOp module) {
+  Type byte = IntegerType::get(module.getContext(), 8, IntegerType::Unsigned),
+       wide = IntegerType::get(module.getContext(), 16);
+  module.walk([&](Operation *op) {
+    for (Value result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      if (type.getElementType() == byte)
+        result.setType(type.clone(wide));
+    }
+    auto constant = dyn_cast<trl::ConstantOp>(op);
+    auto value = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+    if (value && value.getElementType() == byte)
+      constant.setValueAttr(cast<ElementsAttr>(value.mapValues(
+          wide, [](const APInt &number) { return number.zext(16); })));
+  });
+}
+
 struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedToLoops)
   StringRef getArgument() const override { return "convert-sched-to-loops"; }
@@ -146,6 +168,7 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
     std::string schedule;
     llvm::raw_string_ostream json(schedule);
     schedule::writeScheduleJson(program, json);
+    widenBytes(module);
     codegen::Generator generator(module, program, builder);
     if (failed(generator.run()))
       return signalPassFailure();

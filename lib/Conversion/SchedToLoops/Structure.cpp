@@ -28,10 +28,6 @@ LogicalResult Generator::run() {
   for (auto arg : module.getOps<trl::ArgOp>())
     argNumbers.emplace(arg.getSymName().str(), argNumbers.size());
   for (auto input : module.getOps<trl::InputOp>()) {
-    if (cast<RankedTensorType>(input.getType())
-            .getElementType()
-            .isUnsignedInteger())
-      return unsupported(input, "an input of type u8");
     auto extents = inputExtents(module, input);
     if (!extents)
       return unsupported(input, "an input over a dim bounded by an arg");

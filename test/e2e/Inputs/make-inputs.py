@@ -20,3 +20,4 @@ def npy(descr, shape, data):
 with zipfile.ZipFile(folder / "all.npz", "w") as archive:
     archive.writestr("other.npy", npy("<f4", (1,), struct.pack("<f", 0)))
     archive.writestr("start.npy", npy("<f4", (3,), struct.pack("<3f", 4, 5, 6)))
+(folder / "image.npy").write_bytes(npy("|u1", (20, 4), bytes((37 * k * k + 11 * k) % 256 for k in range(80))))
