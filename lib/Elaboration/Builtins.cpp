@@ -615,11 +615,11 @@ NAME(sum)
 NAME(mean)
 NAME(prod)
 NAME(any)
-NAME(all) NAME(argmax) NAME(uniform) NAME(normal) NAME(randint)
-    NAME(permutation)
+NAME(all)
+NAME(argmax) NAME(uniform) NAME(normal) NAME(randint) NAME(permutation)
 #undef NAME
 
-        static double expFold(double x) {
+    static double expFold(double x) {
   return std::exp(x);
 }
 static double logFold(double x) { return std::log(x); }

@@ -177,9 +177,13 @@ void Elaborator::resolveGuards(ArrayRef<EquationInfo *> equations) {
     if (!equation->valid || !equation->isOtherwise)
       continue;
     std::vector<Expr> guards;
+    bool unknown = false;
     for (EquationInfo *other : equations) {
-      if (other == equation || !other->valid ||
-          other->targets != equation->targets)
+      if (other == equation || other->targets != equation->targets)
+        continue;
+      // Its mistake has been told.
+      unknown |= !other->valid;
+      if (!other->valid)
         continue;
       if (lhs(*other, nullptr) != lhs(*equation, nullptr) || other->isOtherwise)
         continue;
@@ -191,6 +195,10 @@ void Elaborator::resolveGuards(ArrayRef<EquationInfo *> equations) {
           return equation->domain[k].name;
         return name.str();
       }));
+    }
+    if (unknown) {
+      equation->valid = false;
+      continue;
     }
     if (guards.empty()) {
       error("E0208", equation->guardSpan,

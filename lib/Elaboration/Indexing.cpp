@@ -154,6 +154,8 @@ Term Elaborator::readTensor(TensorInfo &tensor, std::vector<IndexValue> indices,
   std::function<void(Term &)> provide = [&](Term &value) {
     for (Term &element : value.elements)
       provide(element);
+    value.place = span;
+    value.depth = frames.size();
     if (value.kind != Term::Kind::Weak || value.build)
       return;
     std::vector<Expr> lengths = value.lengths;
@@ -420,9 +422,10 @@ mlir::Value Elaborator::emitRead(const Term &lazy, SourceSpan span) {
   auto expr = [&](const Expr &e) {
     return trl::ExprAttr::get(&mlirContext, e);
   };
-  SourceSpan place = span;
+  // Messages point at the read itself, unless it came here as an argument.
+  if (lazy.place.isValid() && lazy.depth == frames.size())
+    span = lazy.place;
   for (const IndexValue &index : lazy.indices) {
-    place = index.span;
     if (index.kind == IndexValue::Kind::At) {
       attrs.push_back(trl::AtAttr::get(&mlirContext, expr(index.lo)));
     } else if (index.kind == IndexValue::Kind::Range) {

@@ -103,6 +103,8 @@ struct Term {
   std::string symbol;              ///< Lazy: the leaf tensor's symbol; Arg
   mlir::RankedTensorType type;     ///< Lazy: with the axes of ranges
   std::vector<IndexValue> indices; ///< Lazy
+  SourceSpan place;                ///< Lazy: where it was written,
+  size_t depth = 0;                ///< in which call
 
   static Term error() { return {}; }
   static Term integer(Expr expr);

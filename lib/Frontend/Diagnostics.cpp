@@ -29,6 +29,14 @@ Diagnostic &DiagnosticEngine::error(llvm::StringRef code, SourceSpan span,
   return add({Severity::Error, code.str(), std::move(message), span, "", {}});
 }
 
+bool DiagnosticEngine::hasErrorAt(llvm::StringRef code, SourceSpan span) const {
+  for (const Diagnostic &known : list)
+    if (known.code == code && known.span.file == span.file &&
+        known.span.begin == span.begin)
+      return true;
+  return false;
+}
+
 Diagnostic &DiagnosticEngine::warning(llvm::StringRef code, SourceSpan span,
                                       std::string message) {
   return add({Severity::Warning, code.str(), std::move(message), span, "", {}});

@@ -116,6 +116,9 @@ std::vector<std::string> Loader::candidatePaths(const ast::Module &importer,
 
 void Loader::reportNotFound(const ast::Module &importer, const Import &import,
                             const std::string &file) {
+  // A name that did not end is no name to look for.
+  if (diagnostics.hasErrorAt("E0105", import.span))
+    return;
   Diagnostic &diagnostic = diagnostics.error(
       "E0602", import.span, "there is no module `" + import.path + "`");
   std::vector<std::string> names;

@@ -69,6 +69,8 @@ public:
   Diagnostic &add(Diagnostic diagnostic);
 
   bool hasErrors() const { return numErrors != 0; }
+  /// Whether an error with this code begins where a span does.
+  bool hasErrorAt(llvm::StringRef code, SourceSpan span) const;
   unsigned errorCount() const { return numErrors; }
   llvm::ArrayRef<Diagnostic> diagnostics() const { return list; }
 
