@@ -8,6 +8,7 @@
 #include "Program.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,9 @@ static void printHelp() {
       "  --seed N            the seed of random draws (default 0)\n"
       "  --threads N         how many threads work (default: the processors);\n"
       "                      the results do not depend on it\n"
-      "  --metrics csv:PATH  write the reports to a file, too\n"
+      "  --metrics csv:PATH  write the reports to a file, too; `jsonl:PATH`: "
+      "one\n"
+      "                      JSON object a line; both may be given\n"
       "  --save PATH         write what the program saves to an NPZ archive\n"
       "  --print-schedule    the loops, statements and buffers, as JSON\n"
       "  --print-memory      the arena, and the place of each buffer in it");
@@ -276,13 +279,45 @@ static void setInput(char *text) {
   fail(2, "`--input %s=%s`: the program has no input `%s`", name, path, name);
 }
 
+static const char *csvPath, *jsonPath;
+
+static void writeReports() {
+  printTables(stdout);
+  if (fflush(stdout) || ferror(stdout))
+    fail(1, "can't write to standard output: %s", strerror(errno));
+  if (csvPath && !writeCsv(csvPath))
+    fail(1, "can't write `%s`: %s", csvPath, strerror(errno));
+  if (jsonPath && !writeJsonLines(jsonPath))
+    fail(1, "can't write `%s`: %s", jsonPath, strerror(errno));
+}
+
+volatile int timerl::rt::interrupted = 0;
+
+void timerl::rt::stopEarly() {
+  writeReports();
+  fprintf(stderr, "%s: stopped by a signal; nothing is saved\n", programName);
+  exit(128 + interrupted);
+}
+
+/// The first signal ends the run at the next report; a second one at once.
+static void noteSignal(int number) { interrupted = number; }
+
+static void catchSignals() {
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = noteSignal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 int main(int argc, char **argv) {
   if (argc > 0 && strrchr(argv[0], '/'))
     programName = strrchr(argv[0], '/') + 1;
   else if (argc > 0)
     programName = argv[0];
   readDescription();
-  const char *csv = nullptr, *npz = nullptr;
+  const char *npz = nullptr;
   int threads = 0;
   for (int k = 1; k < argc; ++k) {
     if (strncmp(argv[k], "--", 2) || !argv[k][2])
@@ -324,9 +359,12 @@ int main(int argc, char **argv) {
     if (arg && !parseScalar(value, arg->type, arg->value))
       fail(2, "`--%s %s`: expected %s", name, value, typeText(arg->type));
     if (metrics) {
-      if (strncmp(value, "csv:", 4) || !value[4])
-        fail(2, "`--metrics %s`: expected csv:PATH", value);
-      csv = value + 4;
+      if (!strncmp(value, "csv:", 4) && value[4])
+        csvPath = value + 4;
+      else if (!strncmp(value, "jsonl:", 6) && value[6])
+        jsonPath = value + 6;
+      else
+        fail(2, "`--metrics %s`: expected csv:PATH or jsonl:PATH", value);
     }
     if (save)
       npz = value;
@@ -366,6 +404,7 @@ int main(int argc, char **argv) {
     fail(1, "out of memory: the arena takes %llu bytes",
          static_cast<unsigned long long>(all));
   char *scratch = static_cast<char *>(arena) + bytes;
+  catchSignals();
   startThreads(threads, scratch, program.scratchBytes);
   auto *slots = static_cast<int64_t *>(
       calloc(static_cast<size_t>(program.numArgs + program.numInputs) + 1,
@@ -378,12 +417,8 @@ int main(int argc, char **argv) {
   if (npz)
     prepareSaves();
   timerl_program_run(arena, slots, scratch);
-  printTables(stdout);
-  if (fflush(stdout) || ferror(stdout))
-    fail(1, "can't write to standard output: %s", strerror(errno));
-  if (csv && !writeCsv(csv))
-    fail(1, "can't write `%s`: %s", csv, strerror(errno));
+  writeReports();
   if (npz && !writeNpz(npz))
     fail(1, "can't write `%s`: %s", npz, strerror(errno));
-  return 0;
+  return interrupted ? 128 + interrupted : 0;
 }

@@ -110,6 +110,15 @@ void printScalar(char *buffer, Type type, Scalar value);
 void printTables(FILE *file);
 /// One table with the columns of all reports; cells without a value are empty.
 bool writeCsv(const char *path);
+/// One JSON object a row; what is no finite number is a string.
+bool writeJsonLines(const char *path);
+
+/// The number of a signal that asks for an end, or 0. The next report ends the
+/// run.
+extern volatile int interrupted;
+/// Prints and writes what has been reported so far, and ends the process as the
+/// signal would have.
+[[noreturn]] void stopEarly();
 
 /// Reads every input and stores pointers to them behind the args. A missing,
 /// damaged or unfit file ends the process with a message.

@@ -34,6 +34,8 @@ extern "C" void timerl_rt_report(int64_t number, int64_t rank,
   }
   memcpy(report.points + rank * report.count, point, sizeof(int64_t) * rank);
   report.values[report.count++].integer = bits;
+  if (interrupted)
+    stopEarly();
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +268,38 @@ bool timerl::rt::writeCsv(const char *path) {
         put(text);
       }
       endLine();
+    });
+  }
+  return finishFile(file, temporary, path);
+}
+
+bool timerl::rt::writeJsonLines(const char *path) {
+  char *temporary;
+  FILE *file = beginFile(path, &temporary);
+  if (!file)
+    return false;
+  for (int leader = 0; leader < program.numReports; ++leader) {
+    const Report &first = program.reports[leader];
+    if (!leads(leader))
+      continue;
+    eachRow(first, [&](const Cell *cells, int64_t count) {
+      const char *separator = "{";
+      for (int k = 0; k < first.rank; ++k) {
+        fprintf(file, "%s\"%s\": %" PRId64, separator, first.dims[k],
+                cells->point[k]);
+        separator = ", ";
+      }
+      for (int64_t n = 0; n < count; ++n) {
+        const Report &report = program.reports[cells[n].column];
+        bool floating = report.type == Type::F32 || report.type == Type::F64;
+        bool number = !floating || isfinite(cells[n].value.floating);
+        char text[400];
+        printScalar(text, report.type, cells[n].value);
+        fprintf(file, number ? "%s\"%s\": %s" : "%s\"%s\": \"%s\"", separator,
+                report.name, text);
+        separator = ", ";
+      }
+      fputs("}\n", file);
     });
   }
   return finishFile(file, temporary, path);
