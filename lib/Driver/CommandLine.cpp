@@ -106,6 +106,9 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  "at most: 1, 4, 8, 16 (16)")
       ->check(CLI::IsMember({1, 4, 8, 16}))
       ->type_name("N");
+  app.add_flag("--recordable", invocation.recordable,
+               "the executable can record its runs (--record), which makes it "
+               "slower");
   app.add_option("--print-ir-after", invocation.printAfter,
                  "print the IR after a stage to standard error; `all`: after "
                  "each")

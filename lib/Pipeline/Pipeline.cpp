@@ -46,6 +46,9 @@ static std::unique_ptr<mlir::Pass> plain(const Invocation &) {
 static std::unique_ptr<mlir::Pass> chooseLanes(const Invocation &invocation) {
   return createChooseLanesPass(invocation.lanes);
 }
+static std::unique_ptr<mlir::Pass> toLoops(const Invocation &invocation) {
+  return createSchedToLoopsPass(invocation.recordable);
+}
 static constexpr IrStage irStages[] = {
     {"trl", plain<poly::createProveDefinitionsPass>},
     {"trl-ranges", plain<createRangesToBindersPass>},
@@ -55,7 +58,7 @@ static constexpr IrStage irStages[] = {
     {"pdg-opt", plain<createPdgDemandPass>},
     {"sched", plain<createPdgToSchedPass>, check::createCheckSchedulePass},
     {"sched-opt", chooseLanes},
-    {"loops", plain<createSchedToLoopsPass>},
+    {"loops", toLoops},
 };
 
 /// What is made of the last of them.

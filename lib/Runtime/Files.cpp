@@ -46,7 +46,7 @@ bool timerl::rt::finishFile(FILE *file, char *temporary, const char *path) {
 // Saved arrays
 //===----------------------------------------------------------------------===//
 
-static uint64_t widthOf(Type type) {
+uint64_t timerl::rt::widthOf(Type type) {
   return type == Type::Bool || type == Type::U8   ? 1
          : type == Type::I32 || type == Type::F32 ? 4
                                                   : 8;
@@ -115,6 +115,11 @@ static int writeHeader(char *header, const Save &save) {
 }
 
 bool timerl::rt::writeNpz(const char *path) {
+  return writeArchive(path, program.saves, program.numSaves);
+}
+
+bool timerl::rt::writeArchive(const char *path, const Save *saves,
+                              int numSaves) {
   char *temporary;
   FILE *file = beginFile(path, &temporary);
   if (!file)
@@ -130,8 +135,8 @@ bool timerl::rt::writeNpz(const char *path) {
   if (!entries)
     fail(1, "out of memory");
   uint64_t offset = 0;
-  for (int k = 0; k < program.numSaves; ++k) {
-    const Save &save = program.saves[k];
+  for (int k = 0; k < numSaves; ++k) {
+    const Save &save = saves[k];
     char header[2048];
     int headerBytes = writeHeader(header, save);
     uint64_t size = headerBytes + save.bytes, name = strlen(save.name) + 4;
@@ -171,8 +176,8 @@ bool timerl::rt::writeNpz(const char *path) {
   fwrite(directory, 1, directoryBytes, file);
   put(file, 0x06054B50, 4);
   put(file, 0, 4);
-  put(file, program.numSaves, 2);
-  put(file, program.numSaves, 2);
+  put(file, numSaves, 2);
+  put(file, numSaves, 2);
   put(file, directoryBytes, 4);
   put(file, offset, 4);
   put(file, 0, 2);

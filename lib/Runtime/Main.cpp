@@ -101,6 +101,11 @@ static bool parseScalar(const char *text, Type type, Scalar &value) {
   return false;
 }
 
+static void append(int64_t *&list, int size, int64_t value) {
+  list = static_cast<int64_t *>(allocate(list, sizeof(int64_t) * (size + 1)));
+  list[size] = value;
+}
+
 void timerl::rt::readDescription() {
   char *text = strdup(timerl_program_text), *rest = text;
   if (!text)
@@ -146,6 +151,26 @@ void timerl::rt::readDescription() {
       report = Report();
       report.type = typeNamed(strsep(&line, " "));
       report.name = line;
+    } else if (!strcmp(kind, "record")) {
+      program.records = static_cast<Record *>(
+          allocate(program.records, sizeof(Record) * (program.numRecords + 1)));
+      Record &record = program.records[program.numRecords++];
+      record = Record();
+      record.values.type = typeNamed(strsep(&line, " "));
+      record.values.name = line;
+    } else if (!strcmp(kind, "position")) {
+      Record &record = program.records[program.numRecords - 1];
+      int64_t least = strtoll(strsep(&line, " "), nullptr, 10);
+      append(record.least, record.positions, least);
+      append(record.extents, record.positions, strtoll(line, nullptr, 10));
+      ++record.positions;
+      append(record.values.axes, record.values.rank,
+             record.extents[record.positions - 1]);
+      ++record.values.rank;
+    } else if (!strcmp(kind, "length")) {
+      Save &values = program.records[program.numRecords - 1].values;
+      append(values.axes, values.rank, strtoll(line, nullptr, 10));
+      ++values.rank;
     } else if (!strcmp(kind, "rows")) {
       program.reports[program.numReports - 1].capacity =
           strtoll(line, nullptr, 10);
@@ -207,8 +232,8 @@ static int distance(const char *a, const char *b) {
     }
   };
   static const char *const own[] = {
-      "help", "version", "seed",           "threads",     "metrics",
-      "save", "input",   "print-schedule", "print-memory"};
+      "help", "version", "seed",           "threads",      "metrics",
+      "save", "input",   "print-schedule", "print-memory", "record"};
   for (const char *known : own)
     consider(known);
   for (int k = 0; k < program.numArgs; ++k)
@@ -230,6 +255,9 @@ static void printHelp() {
       "one\n"
       "                      JSON object a line; both may be given\n"
       "  --save PATH         write what the program saves to an NPZ archive\n"
+      "  --record PATH       write every tensor at every point to an NPZ "
+      "archive,\n"
+      "                      if compiled with --recordable\n"
       "  --print-schedule    the loops, statements and buffers, as JSON\n"
       "  --print-memory      the arena, and the place of each buffer in it");
   if (program.numInputs)
@@ -317,7 +345,7 @@ int main(int argc, char **argv) {
   else if (argc > 0)
     programName = argv[0];
   readDescription();
-  const char *npz = nullptr;
+  const char *npz = nullptr, *recordPath = nullptr;
   int threads = 0;
   for (int k = 1; k < argc; ++k) {
     if (strncmp(argv[k], "--", 2) || !argv[k][2])
@@ -348,8 +376,9 @@ int main(int argc, char **argv) {
          parallel = !arg && !strcmp(name, "threads"),
          metrics = !arg && !strcmp(name, "metrics"),
          save = !arg && !strcmp(name, "save"),
+         record = !arg && !strcmp(name, "record"),
          input = !arg && !strcmp(name, "input");
-    if (!arg && !seed && !parallel && !metrics && !save && !input)
+    if (!arg && !seed && !parallel && !metrics && !save && !record && !input)
       unknownOption(name);
     if (!value) {
       if (k + 1 == argc)
@@ -368,6 +397,8 @@ int main(int argc, char **argv) {
     }
     if (save)
       npz = value;
+    if (record)
+      recordPath = value;
     if (input)
       setInput(value);
     if (parallel) {
@@ -416,9 +447,13 @@ int main(int argc, char **argv) {
   prepareReports();
   if (npz)
     prepareSaves();
+  if (recordPath)
+    prepareRecords();
   timerl_program_run(arena, slots, scratch);
   writeReports();
   if (npz && !writeNpz(npz))
     fail(1, "can't write `%s`: %s", npz, strerror(errno));
+  if (recordPath && !writeRecords(recordPath))
+    fail(1, "can't write `%s`: %s", recordPath, strerror(errno));
   return interrupted ? 128 + interrupted : 0;
 }

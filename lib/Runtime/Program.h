@@ -24,6 +24,8 @@
 //   buffer OFFSET BYTES TENSOR
 //   report TYPE NAME, followed by dim NAME for each of its dims and by
 //     rows NUMBER where it is known how many there are at most
+//   record TYPE NAME, followed by position LEAST EXTENT for each of its
+//     positions and by length LENGTH for each axis of its values
 //   save TYPE NAME, followed by points NUMBER and axis LENGTH for each axis
 extern "C" void timerl_program_run(void *arena, void *args, void *scratch);
 extern "C" const char timerl_program_text[];
@@ -84,6 +86,13 @@ struct Save {
   uint64_t bytes;
 };
 
+/// A tensor whose values at all points are kept.
+struct Record {
+  Save values, mask, corner; ///< Arrays NAME, NAME@mask and NAME@lo.
+  int64_t *least, *extents;
+  int positions;
+};
+
 struct Program {
   Arg *args;
   int numArgs;
@@ -95,6 +104,8 @@ struct Program {
   int numSaves;
   Buffer *buffers;
   int numBuffers;
+  Record *records;
+  int numRecords;
   int64_t arenaBytes, scratchBytes;
   uint64_t seed;
 };
@@ -102,6 +113,9 @@ extern Program program;
 
 /// Reads `timerl_program_text`.
 void readDescription();
+
+/// Bytes of an element.
+uint64_t widthOf(Type type);
 
 /// The shortest text that reads back as the same number, in `buffer` of 400.
 void printScalar(char *buffer, Type type, Scalar value);
@@ -136,6 +150,11 @@ void prepareReports();
 void prepareSaves();
 /// Writes them as an NPZ archive, whole or not at all.
 bool writeNpz(const char *path);
+bool writeArchive(const char *path, const Save *arrays, int count);
+
+/// Room for everything that a recorded run keeps; and its archive.
+void prepareRecords();
+bool writeRecords(const char *path);
 
 /// A new file next to `path`, whose name is stored in `temporary`; null on
 /// failure. `finishFile` puts it in `path`'s place.

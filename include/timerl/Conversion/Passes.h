@@ -29,8 +29,9 @@ std::unique_ptr<mlir::Pass> createPdgToSchedPass();
 
 /// `convert-sched-to-loops`: one function of loops over scalars in the arena,
 /// and a global text that tells the runtime of args and reports. Error: E0501
-/// what the code generator does not support yet.
-std::unique_ptr<mlir::Pass> createSchedToLoopsPass();
+/// what the code generator does not support yet. `recordable`: every value that
+/// is stored goes to the runtime, too, which may keep it.
+std::unique_ptr<mlir::Pass> createSchedToLoopsPass(bool recordable = false);
 
 void registerTrlToPdgPass();
 void registerPdgToSchedPass();

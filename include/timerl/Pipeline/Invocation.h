@@ -29,6 +29,7 @@ struct Invocation {
   unsigned optimisation = 2;           ///< -O0 to -O3
   std::string cpu = "native";          ///< --target-cpu
   unsigned lanes = 16;                 ///< --lanes; 1: loops stay as they are
+  bool recordable = false;             ///< --recordable
   bool verbose = false;                ///< -v
   bool showCommands = false;           ///< -###
   bool timeReport = false;             ///< --time-report

@@ -67,8 +67,9 @@ std::optional<llvm::SmallVector<int64_t>> inputExtents(mlir::ModuleOp module,
 
 class Generator {
 public:
+  /// `recordable`: runs may be recorded.
   Generator(mlir::ModuleOp module, sched::ProgramOp program,
-            mlir::OpBuilder &builder);
+            mlir::OpBuilder &builder, bool recordable);
 
   /// Emits the whole program; failure after an error is reported.
   mlir::LogicalResult run();
@@ -80,6 +81,13 @@ public:
   static bool isFused(mlir::Operation &op);
   /// Whether a product of a column and a row is computed where it is used.
   static bool isOuterProduct(mlir::Operation &op);
+
+  /// A tensor of which a run keeps all values.
+  struct RecordedTensor {
+    size_t number = 0;
+    llvm::SmallVector<Interval> box; ///< Where its points are.
+  };
+  std::map<std::string, RecordedTensor> recorded;
 
   using Body = llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)>;
 
@@ -105,6 +113,9 @@ private:
   mlir::LogicalResult emitStmt(sched::StmtOp stmt);
   void storeResult(const Operand &value, llvm::StringRef tensor,
                    mlir::ArrayAttr indices);
+  void emitRecord(const Operand &value, llvm::StringRef tensor,
+                  mlir::ArrayAttr indices, llvm::ArrayRef<mlir::Value> at,
+                  mlir::Value from, int64_t elements);
   mlir::LogicalResult emitOutput(sched::OutputOp output);
   mlir::LogicalResult emitPoint(sched::OutputOp output, const Operand &value);
   mlir::LogicalResult emitSave(sched::OutputOp output, const Operand &value,
@@ -244,6 +255,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Value arena, args, scratchSpace;
+  bool recordable;
   bool inTask = false; ///< On one of the threads.
   mlir::Value points;  ///< Room for the coordinates of a point in each lane.
   int64_t lanes = 1;

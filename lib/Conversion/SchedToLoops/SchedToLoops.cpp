@@ -51,7 +51,7 @@ void addText(OpBuilder &builder, ModuleOp module, StringRef name,
 /// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
 /// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes.
 std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
-                     int64_t scratchBytes) {
+                     const codegen::Generator &generator) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (auto arg : module.getOps<trl::ArgOp>()) {
@@ -67,7 +67,22 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
       os << cast<IntegerAttr>(value).getValue().getSExtValue() << '\n';
   }
   sched::ProgramOp program = *module.getOps<sched::ProgramOp>().begin();
-  os << "arena " << program.getArena() << "\nscratch " << scratchBytes << '\n';
+  os << "arena " << program.getArena() << "\nscratch "
+     << generator.scratchBytes() << '\n';
+  SmallVector<std::pair<StringRef, const codegen::Generator::RecordedTensor *>>
+      records(generator.recorded.size());
+  for (auto &[name, record] : generator.recorded)
+    records[record.number] = {name, &record};
+  for (auto &[name, record] : records) {
+    auto type = cast<RankedTensorType>(
+        module.lookupSymbol<trl::TensorOp>(name).getType());
+    os << "record " << type.getElementType() << ' ' << name << '\n';
+    for (const Interval &range : record->box)
+      os << "position " << *range.lo << ' ' << *range.hi - *range.lo + 1
+         << '\n';
+    for (int64_t extent : type.getShape())
+      os << "length " << extent << '\n';
+  }
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
     os << "buffer " << buffer.getOffset() << ' ' << buffer.getBytes() << ' '
        << buffer.getTensor() << '\n';
@@ -139,6 +154,15 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
                     math::MathDialect, scf::SCFDialect>();
   }
 
+  SchedToLoops() = default;
+  explicit SchedToLoops(bool record) { recordable = record; }
+  SchedToLoops(const SchedToLoops &other) : PassWrapper(other) {
+    recordable = other.recordable;
+  }
+  Option<bool> recordable{*this, "recordable",
+                          llvm::cl::desc("runs may be recorded"),
+                          llvm::cl::init(false)};
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto programs = llvm::to_vector(module.getOps<sched::ProgramOp>());
@@ -169,12 +193,21 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
     llvm::raw_string_ostream json(schedule);
     schedule::writeScheduleJson(program, json);
     widenBytes(module);
-    codegen::Generator generator(module, program, builder);
+    codegen::Generator generator(module, program, builder, recordable);
     if (failed(generator.run()))
       return signalPassFailure();
+    for (auto &[name, record] : generator.recorded)
+      for (const Interval &range : record.box)
+        if (!range.lo || !range.hi) {
+          program.emitError("E0501: recording `")
+              << name
+              << "`, whose points have no bounds at compile time, is not "
+                 "supported by the CPU code generator yet";
+          return signalPassFailure();
+        }
     builder.setInsertionPointToEnd(module.getBody());
     addText(builder, module, "timerl_program_text",
-            describe(module, outputs, generator.scratchBytes()));
+            describe(module, outputs, generator));
     addText(builder, module, "timerl_program_schedule", std::move(schedule));
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (!isa<func::FuncOp, LLVM::GlobalOp>(op))
@@ -184,7 +217,7 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
 
 } // namespace
 
-std::unique_ptr<Pass> timerl::createSchedToLoopsPass() {
-  return std::make_unique<SchedToLoops>();
+std::unique_ptr<Pass> timerl::createSchedToLoopsPass(bool recordable) {
+  return std::make_unique<SchedToLoops>(recordable);
 }
 void timerl::registerSchedToLoopsPass() { PassRegistration<SchedToLoops>(); }

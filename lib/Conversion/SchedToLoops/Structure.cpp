@@ -16,8 +16,10 @@ using namespace mlir;
 using namespace timerl;
 using namespace timerl::codegen;
 
-Generator::Generator(ModuleOp module, sched::ProgramOp program, OpBuilder &b)
-    : module(module), program(program), b(b), loc(program.getLoc()) {}
+Generator::Generator(ModuleOp module, sched::ProgramOp program, OpBuilder &b,
+                     bool recordable)
+    : module(module), program(program), b(b), loc(program.getLoc()),
+      recordable(recordable) {}
 
 LogicalResult Generator::unsupported(Operation *op, const llvm::Twine &what) {
   return op->emitError() << "E0501: " << what
@@ -43,6 +45,7 @@ LogicalResult Generator::run() {
   Type i64 = b.getI64Type();
   Type task = b.getFunctionType({pointer, pointer, i64, i64}, {});
   declare("timerl_rt_parallel", {task, pointer, i64});
+  declare("timerl_rt_record", {i64, pointer, pointer, i64, i64, i64, i64});
   declare("timerl_rt_report", {i64, i64, pointer, i64});
   declare("timerl_rt_save", {i64, i64, pointer});
   declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
@@ -328,11 +331,14 @@ void Generator::storeResult(const Operand &value, StringRef tensor,
     elements /= extent ? extent : 1;
   loopNest(extents, [&](ArrayRef<Value> at) {
     Place to = placeOf(tensor, indices, at, {}, elements);
-    if (value.isScalar())
-      return storeTo(to, constant(0), value.value);
     Value from = multiply(linear(extents, at), constant(elements));
-    loop(constant(0), constant(elements),
-         [&](Value k) { storeTo(to, k, element(value, add(from, k))); });
+    if (value.isScalar())
+      storeTo(to, constant(0), value.value);
+    else
+      loop(constant(0), constant(elements),
+           [&](Value k) { storeTo(to, k, element(value, add(from, k))); });
+    if (recordable)
+      emitRecord(value, tensor, indices, at, from, elements);
   });
 }
 
