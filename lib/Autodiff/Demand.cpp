@@ -162,20 +162,27 @@ Map Demand::written(EquationOp equation, unsigned target,
 }
 
 /// source point -> target point, or back.
-Map Demand::edge(const Access &access, unsigned target, bool forward) const {
-  EquationOp equation = access.equation;
-  std::string to;
-  for (const Expr &index : equation.getTargetIndices(target))
-    to += index.str() + ",";
-  auto &[map, back] =
-      cache.edges[access.scope.text() + textOf(access.indices) + "->" + to];
-  if (!map) {
-    map = compose(reverse(relation(access.scope, access.indices)),
-                  written(access.equation, target, &access.scope));
-    map = Map(isl_map_coalesce(isl_map_compute_divs(map.release())));
-    back = reverse(map);
+const Map &Demand::edge(unsigned ordinal, unsigned target, bool forward) const {
+  auto &known = edges[{ordinal, target}];
+  if (!known) {
+    const Access &access = graph.accesses[ordinal];
+    EquationOp equation = access.equation;
+    std::string to;
+    for (const Expr &index : equation.getTargetIndices(target))
+      to += index.str() + ",";
+    auto &entry =
+        cache.edges[access.scope.text() + textOf(access.indices) + "->" + to];
+    auto &[map, back] = entry;
+    if (!map) {
+      map = compose(reverse(relation(access.scope, access.indices)),
+                    written(access.equation, target, &access.scope));
+      map = Map(isl_map_coalesce(isl_map_compute_divs(map.release())));
+      map = cache.pool.unique(map);
+      back = cache.pool.unique(reverse(map));
+    }
+    known = &entry;
   }
-  return forward ? map : back;
+  return forward ? known->first : known->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,8 +302,6 @@ constexpr unsigned maxPieces = 12;
 } // namespace
 
 /// Adds a basic relation; gives what is new and has to be followed, or null.
-/// Records have many tensors with the same points, so that most insertions have
-/// been done before, on the very same objects.
 Map Demand::insert(Pieces &pieces, const Map &piece, bool recurrent) const {
   std::vector<const void *> key = {piece.get(), recurrent ? &cache : nullptr};
   for (const Map &old : pieces)
@@ -304,12 +309,14 @@ Map Demand::insert(Pieces &pieces, const Map &piece, bool recurrent) const {
   auto [known, isNew] = cache.insertions.try_emplace(std::move(key));
   DemandCache::Insertion &insertion = known->second;
   if (isNew) {
-    insertion.before = pieces;
-    insertion.piece = piece;
     insertion.after = pieces;
     insertion.added = insertNew(insertion.after, piece, recurrent);
+    insertion.added = cache.pool.unique(insertion.added);
+    for (Map &map : insertion.after)
+      map = cache.pool.unique(map);
   }
-  pieces = insertion.after;
+  if (insertion.added)
+    pieces = insertion.after;
   return insertion.added;
 }
 
@@ -347,31 +354,36 @@ Map Demand::insertNew(Pieces &pieces, const Map &piece, bool recurrent) const {
   return piece;
 }
 
-/// Splits a basic relation by the order of each position of the tensor and the
-/// outer dim of the same name: before, at, after.
-const DemandCache::Classes &Demand::classify(StringRef tensor,
-                                             const Map &piece) const {
-  SmallVector<std::pair<unsigned, unsigned>> pairs; // outer dim, position
-  std::string key;
+const Demand::SameNames &Demand::sameNames(StringRef tensor) const {
+  auto [known, isNew] = namesOf.try_emplace(tensor);
+  SameNames &same = known->second;
+  if (!isNew)
+    return same;
   auto module = GradOp(site.grad)->getParentOfType<ModuleOp>();
   if (auto declaration = dyn_cast_or_null<TensorOp>(
           SymbolTable::lookupSymbolIn(module, tensor)))
     for (auto [k, name] : llvm::enumerate(declaration.getPositions()))
       for (auto [j, iterator] : llvm::enumerate(site.outer))
         if (iterator.getName() == name) {
-          pairs.push_back({j, k});
-          key += std::to_string(j) + "=" + std::to_string(k) + ",";
+          same.pairs.push_back({j, k});
+          same.key += std::to_string(j) + "=" + std::to_string(k) + ",";
         }
-  auto [known, isNew] =
-      cache.classified.try_emplace({piece.get(), std::move(key)});
-  DemandCache::Classified &entry = known->second;
+  return same;
+}
+
+/// Splits a basic relation by the order of each position of the tensor and the
+/// outer dim of the same name: before, at, after.
+const DemandCache::Classes &Demand::classify(StringRef tensor,
+                                             const Map &piece) const {
+  const SameNames &same = sameNames(tensor);
+  auto [known, isNew] = cache.classified.try_emplace({piece.get(), same.key});
+  DemandCache::Classes &parts = known->second;
   if (!isNew)
-    return entry.parts;
-  entry.piece = piece;
-  entry.parts.push_back({0, piece});
-  for (auto [j, k] : pairs) {
+    return parts;
+  parts.push_back({0, piece});
+  for (auto [j, k] : same.pairs) {
     DemandCache::Classes split;
-    for (auto &[order, part] : entry.parts) {
+    for (auto &[order, part] : parts) {
       unsigned ordinal = 0;
       for (auto *relation :
            {isl_map_order_lt, isl_map_equate, isl_map_order_gt}) {
@@ -381,9 +393,11 @@ const DemandCache::Classes &Demand::classify(StringRef tensor,
         ++ordinal;
       }
     }
-    entry.parts = std::move(split);
+    parts = std::move(split);
   }
-  return entry.parts;
+  for (auto &[order, part] : parts)
+    part = cache.pool.unique(part);
+  return parts;
 }
 
 /// Of the points that a relation leads to.
@@ -395,15 +409,15 @@ static Map identity(const Map &map) {
 /// Where a basic relation leads over an edge, as basic relations.
 const SmallVector<Map> &Demand::image(const Map &piece, const Map &step) const {
   auto [known, isNew] = cache.images.try_emplace({piece.get(), step.get()});
-  DemandCache::Image &image = known->second;
+  Pieces &parts = known->second;
   if (!isNew)
-    return image.parts;
-  image.piece = piece;
-  image.step = step;
+    return parts;
   Map whole = compose(piece, step);
   whole = Map(isl_map_coalesce(isl_map_compute_divs(whole.release())));
-  image.parts = basicParts(whole);
-  return image.parts;
+  parts = basicParts(whole);
+  for (Map &part : parts)
+    part = cache.pool.unique(part);
+  return parts;
 }
 
 Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
@@ -417,10 +431,11 @@ Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
           open.push_back({tensor, added});
   };
   for (auto &[tensor, map] : seeds)
-    add(tensor, image(map, identity(map)), false);
+    add(tensor, image(cache.pool.unique(map), cache.pool.unique(identity(map))),
+        false);
 
   auto follow = [&](StringRef from, StringRef to, const Map &piece,
-                    const Access &access, unsigned target) {
+                    unsigned access, unsigned target) {
     add(to, image(piece, edge(access, target, forward)),
         component.at(from) == component.at(to));
   };
@@ -435,7 +450,7 @@ Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
           const Access &access = graph.accesses[k];
           EquationOp equation = access.equation;
           for (unsigned target : access.targets)
-            follow(tensor, equation.getTarget(target), piece, access, target);
+            follow(tensor, equation.getTarget(target), piece, k, target);
         }
       continue;
     }
@@ -447,8 +462,7 @@ Demand::Closure Demand::close(ArrayRef<std::pair<StringRef, Map>> seeds,
           accesses != graph.byEquation.end())
         for (unsigned k : accesses->second)
           if (llvm::is_contained(graph.accesses[k].targets, target))
-            follow(tensor, graph.accesses[k].source, piece, graph.accesses[k],
-                   target);
+            follow(tensor, graph.accesses[k].source, piece, k, target);
   }
   return closure;
 }

@@ -41,28 +41,20 @@ struct Site {
 
 /// What was computed before, under keys that say all that it depends on.
 /// Records have many tensors with the same points, so that most questions are
-/// asked again, and about the very same objects: addresses are keys, and the
-/// entries keep the objects alive.
+/// asked again. Relations are of the pool, where their addresses are keys.
 struct DemandCache {
   using Pieces = llvm::SmallVector<poly::Map>;
   using Classes = llvm::SmallVector<std::pair<unsigned, poly::Map>>;
-  struct Classified {
-    poly::Map piece;
-    Classes parts;
-  };
   struct Insertion {
-    Pieces before, after;
-    poly::Map piece, added;
+    Pieces after;
+    poly::Map added;
   };
-  struct Image {
-    poly::Map piece, step;
-    Pieces parts;
-  };
+  poly::MapPool pool;
   std::map<std::string, poly::Map> relations, seeds;
   std::map<std::string, std::pair<poly::Map, poly::Map>> edges;
   std::map<std::vector<const void *>, Insertion> insertions;
-  std::map<std::pair<const void *, const void *>, Image> images;
-  std::map<std::pair<const void *, std::string>, Classified> classified;
+  std::map<std::pair<const void *, const void *>, Pieces> images;
+  std::map<std::pair<const void *, std::string>, Classes> classified;
 };
 
 class Demand {
@@ -96,8 +88,14 @@ private:
   /// same names: points of this iteration, of earlier and of later ones are
   /// never joined, or u' > u in an earlier iteration would become one in this.
   using Closure = llvm::MapVector<llvm::StringRef, std::map<unsigned, Pieces>>;
+  /// The pairs of an outer dim and a position of a tensor that have one name,
+  /// and their text.
+  struct SameNames {
+    llvm::SmallVector<std::pair<unsigned, unsigned>> pairs;
+    std::string key;
+  };
   poly::Map seed(llvm::ArrayRef<Expr> indices) const;
-  poly::Map edge(const Access &access, unsigned target, bool forward) const;
+  const poly::Map &edge(unsigned access, unsigned target, bool forward) const;
   Closure close(llvm::ArrayRef<std::pair<llvm::StringRef, poly::Map>> seeds,
                 bool forward) const;
   poly::Map insert(Pieces &pieces, const poly::Map &piece,
@@ -106,6 +104,7 @@ private:
                       bool recurrent) const;
   const DemandCache::Classes &classify(llvm::StringRef tensor,
                                        const poly::Map &piece) const;
+  const SameNames &sameNames(llvm::StringRef tensor) const;
   const Pieces &image(const poly::Map &piece, const poly::Map &step) const;
   void findRecurrences();
 
@@ -117,6 +116,11 @@ private:
   poly::Set outer;
   /// Number of the strongly connected component of each tensor.
   std::map<llvm::StringRef, unsigned> component;
+  /// Found before: by tensor, and by access and target.
+  mutable std::map<llvm::StringRef, SameNames> namesOf;
+  mutable std::map<std::pair<unsigned, unsigned>,
+                   const std::pair<poly::Map, poly::Map> *>
+      edges;
   llvm::MapVector<llvm::StringRef, poly::Map> demanded;
   llvm::SmallVector<llvm::StringRef> needed;
 };

@@ -103,6 +103,17 @@ Set apply(const Set &set, const Map &map) {
   return Set(isl_set_apply(set.copy(), map.copy()));
 }
 
+Map MapPool::unique(const Map &map) {
+  if (!map)
+    return map;
+  llvm::SmallVector<Map> &same = byHash[isl_map_get_hash(map.get())];
+  for (const Map &known : same)
+    if (isl_map_plain_is_equal(known.get(), map.get()) == isl_bool_true)
+      return known;
+  same.push_back(map);
+  return map;
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <isl/aff.h>
@@ -37,6 +38,7 @@
 #include <isl/union_map.h>
 #include <isl/union_set.h>
 #include <isl/val.h>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -167,6 +169,18 @@ Map reverse(const Map &map);
 /// `b` after `a`: { x -> z : a(x, y), b(y, z) }.
 Map compose(const Map &a, const Map &b);
 Set apply(const Set &set, const Map &map);
+
+/// Makes relations that look the same one object, which lives as long as the
+/// pool: so addresses are keys for what is computed of them.
+class MapPool {
+public:
+  /// The first relation that it was called with and that has the same space and
+  /// constraints.
+  Map unique(const Map &map);
+
+private:
+  std::map<uint32_t, llvm::SmallVector<Map>> byHash; // looked up only
+};
 
 /// In order of the tuple names, unlike isl's own iteration, which is by hash.
 void forEachMap(const UnionMap &maps, llvm::function_ref<void(Map)> visit);
