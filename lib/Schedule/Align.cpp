@@ -21,22 +21,6 @@ using namespace timerl::schedule;
 
 namespace {
 
-/// Number of values that a dim takes; none when it is unknown.
-std::optional<int64_t> extentOf(const Set &points, unsigned dim) {
-  auto bound = [](isl_val *value) {
-    std::optional<int64_t> result;
-    if (value && isl_val_is_int(value) == isl_bool_true)
-      result = isl_val_get_num_si(value);
-    isl_val_free(value);
-    return result;
-  };
-  auto hi = bound(isl_set_dim_max_val(points.copy(), dim));
-  auto lo = bound(isl_set_dim_min_val(points.copy(), dim));
-  if (!hi || !lo)
-    return std::nullopt;
-  return *hi - *lo + 1;
-}
-
 class Aligner {
 public:
   Aligner(Graph &graph, const Members &members, Edges &edges, unsigned seed,
@@ -76,8 +60,8 @@ bool Aligner::match(unsigned s, Dependence &edge) {
   const schedule::Statement &statement = graph.statements[s];
   std::optional<std::pair<int64_t, bool>> best; // range, has another name
   // Only the points that take part tell how fast one moves against the other.
-  Set writers = domainOf(edge.map), readers = rangeOf(edge.map);
-  auto theirs = extentOf(forward ? writers : readers, known.dim);
+  auto theirs =
+      forward ? edge.extentWritten(known.dim) : edge.extentRead(known.dim);
   for (unsigned d = 0; d < statement.dims.size(); ++d) {
     if (statement.isFixed(d))
       continue;
@@ -99,7 +83,7 @@ bool Aligner::match(unsigned s, Dependence &edge) {
     consider(1, 1);
     if (!best)
       continue;
-    auto ours = extentOf(forward ? readers : writers, d);
+    auto ours = forward ? edge.extentRead(d) : edge.extentWritten(d);
     if (!ours || !theirs || *ours < 2 || *theirs < 2 || best->first == 0)
       continue;
     // One may run slower than the other: h[t // 4] beside x[t].

@@ -31,7 +31,7 @@ static std::optional<int64_t> take(isl_val *value) {
 
 Bounds Dependence::distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
                             int64_t toScale) {
-  auto [entry, isNew] = distances->try_emplace(
+  auto [entry, isNew] = known->distances.try_emplace(
       {int64_t(fromDim), fromScale, int64_t(toDim), toScale});
   if (!isNew)
     return entry->second;
@@ -46,6 +46,34 @@ Bounds Dependence::distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
                                        inputs + toDim, toScale));
   entry->second.min = take(isl_set_min_val(pairs.get(), aff.get()));
   entry->second.max = take(isl_set_max_val(pairs.get(), aff.get()));
+  return entry->second;
+}
+
+std::optional<int64_t> schedule::extentOf(const Set &points, unsigned dim) {
+  auto hi = take(isl_set_dim_max_val(points.copy(), dim));
+  auto lo = take(isl_set_dim_min_val(points.copy(), dim));
+  if (!hi || !lo)
+    return std::nullopt;
+  return *hi - *lo + 1;
+}
+
+std::optional<int64_t> Dependence::extentWritten(unsigned fromDim) {
+  auto [entry, isNew] = known->written.try_emplace(fromDim);
+  if (isNew) {
+    if (!known->writers)
+      known->writers = domainOf(map);
+    entry->second = extentOf(known->writers, fromDim);
+  }
+  return entry->second;
+}
+
+std::optional<int64_t> Dependence::extentRead(unsigned toDim) {
+  auto [entry, isNew] = known->read.try_emplace(toDim);
+  if (isNew) {
+    if (!known->readers)
+      known->readers = rangeOf(map);
+    entry->second = extentOf(known->readers, toDim);
+  }
   return entry->second;
 }
 

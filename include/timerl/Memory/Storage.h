@@ -26,10 +26,25 @@ struct Plan {
   int64_t arena = 0;           ///< bytes
 };
 
+/// How many slots a tensor has along each of its positions, and the least
+/// point.
+struct Window {
+  llvm::SmallVector<int64_t> sizes, origin;
+  int64_t slots = 0; ///< the product of the sizes
+};
+
+/// Windows found before, by all that they depend on: the leaves of a record are
+/// written and read alike, and often under either of two schedules.
+struct WindowCache {
+  poly::MapPool pool;
+  std::map<std::string, std::optional<Window>> windows;
+};
+
 /// Windows from the exact life of every value under the schedule, lifetimes,
 /// and offsets. On failure says why (E0802).
 std::optional<Plan> planMemory(const schedule::Graph &graph,
-                               const schedule::LoopTree &tree);
+                               const schedule::LoopTree &tree,
+                               WindowCache &cache);
 
 /// Places buffers by first fit, the largest first, at multiples of 64 bytes;
 /// gives the end of the last.

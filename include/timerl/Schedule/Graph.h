@@ -73,12 +73,23 @@ struct Dependence {
   /// Of toScale * y[toDim] - fromScale * x[fromDim].
   Bounds distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
                   int64_t toScale);
+  /// How many values a dim takes among the points that write, or that read;
+  /// none when it is unknown.
+  std::optional<int64_t> extentWritten(unsigned fromDim);
+  std::optional<int64_t> extentRead(unsigned toDim);
 
 private:
   /// Computed so far; copies share them.
-  std::shared_ptr<std::map<std::vector<int64_t>, Bounds>> distances =
-      std::make_shared<std::map<std::vector<int64_t>, Bounds>>();
+  struct Known {
+    std::map<std::vector<int64_t>, Bounds> distances;
+    std::map<unsigned, std::optional<int64_t>> written, read;
+    poly::Set writers, readers;
+  };
+  std::shared_ptr<Known> known = std::make_shared<Known>();
 };
+
+/// Number of values that a dim takes; none when it is unknown.
+std::optional<int64_t> extentOf(const poly::Set &points, unsigned dim);
 
 class Graph {
 public:

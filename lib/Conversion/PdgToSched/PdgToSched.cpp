@@ -213,11 +213,12 @@ private:
     memory::Plan plan;
   };
 
-  static std::optional<Planned> plan(Graph graph, Preference preference) {
+  static std::optional<Planned> plan(Graph graph, Preference preference,
+                                     memory::WindowCache &cache) {
     if (failed(computeSchedule(graph, preference)))
       return std::nullopt;
     LoopTree tree = buildLoopTree(graph);
-    auto plan = memory::planMemory(graph, tree);
+    auto plan = memory::planMemory(graph, tree, cache);
     if (!plan)
       return std::nullopt;
     return Planned{std::move(graph), std::move(tree), std::move(*plan)};
@@ -226,12 +227,13 @@ private:
   /// Loops without an order outside, unless that costs much memory.
   static std::optional<Planned> choose(IslContext &context, pdg::GraphOp op) {
     Graph graph(context, op);
-    auto parallel = plan(graph, Preference::Parallel);
+    memory::WindowCache cache;
+    auto parallel = plan(graph, Preference::Parallel, cache);
     if (!parallel)
       return std::nullopt;
     if (parallel->plan.arena <= smallArena)
       return parallel;
-    auto small = plan(graph, Preference::Storage);
+    auto small = plan(graph, Preference::Storage, cache);
     if (small && small->plan.arena < parallel->plan.arena / 2)
       return small;
     return parallel;
@@ -313,14 +315,14 @@ private:
       SmallVector<int64_t> window(tensor.getRank(), 1),
           origin(tensor.getRank(), 0);
       int64_t arena = program.getArena();
-      sched::BufferOp::create(
-          builder, tensor.getLoc(),
-          FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
-          builder.getDenseI64ArrayAttr(window),
-          builder.getDenseI64ArrayAttr(origin),
-          builder.getI64IntegerAttr(arena), builder.getI64IntegerAttr(bytes),
-          builder.getDenseI64ArrayAttr({0, statements - 1}),
-          /*minor=*/IntegerAttr());
+      sched::BufferOp::create(builder, tensor.getLoc(),
+                              FlatSymbolRefAttr::get(tensor.getSymNameAttr()),
+                              builder.getDenseI64ArrayAttr(window),
+                              builder.getDenseI64ArrayAttr(origin),
+                              builder.getI64IntegerAttr(arena),
+                              builder.getI64IntegerAttr(bytes),
+                              builder.getDenseI64ArrayAttr({0, statements - 1}),
+                              /*minor=*/IntegerAttr());
       program.setArena(arena + (bytes + 63) / 64 * 64);
     }
   }
