@@ -93,28 +93,32 @@ static std::string wrapped(const Expr &expr, Strength least) {
 }
 
 /// `sum op 0` with negative terms moved to the right: `t >= i + 1`.
-static std::string
-comparisonText(const Expr &sum, llvm::StringRef op,
-               llvm::function_ref<std::string(const Expr &)> write) {
-  if (sum.kind() != Expr::Kind::Sum)
-    return write(sum) + " " + op.str() + " 0";
-  Expr left, right;
-  for (auto [operand, coefficient] :
-       llvm::zip(sum.operands(), sum.coefficients())) {
-    if (coefficient > 0)
-      left = left + operand * coefficient;
-    else
-      right = right + operand * -coefficient;
-  }
-  if (sum.value() > 0)
-    left = left + Expr::constant(sum.value());
-  else
-    right = right - Expr::constant(sum.value());
+static std::string comparisonText(const Expr &sum, llvm::StringRef op) {
+  if (sum.kind() != Expr::Kind::Sum || sum.value() == INT64_MIN ||
+      llvm::is_contained(sum.coefficients(), INT64_MIN))
+    return sum.str() + " " + op.str() + " 0";
+  /// One side: the terms of one sign, without it.
+  auto side = [&](bool positive) {
+    std::vector<Expr> operands;
+    std::vector<int64_t> coefficients;
+    for (auto [operand, coefficient] :
+         llvm::zip(sum.operands(), sum.coefficients()))
+      if ((coefficient > 0) == positive) {
+        operands.push_back(operand);
+        coefficients.push_back(std::abs(coefficient));
+      }
+    int64_t constant =
+        (sum.value() > 0) == positive ? std::abs(sum.value()) : 0;
+    if (operands.size() == 1 && coefficients[0] == 1 && constant == 0)
+      return operands[0].str();
+    return sumText(constant, operands, coefficients,
+                   [](const Expr &e) { return wrapped(e, atomStrength); });
+  };
+  std::string left = side(true), right = side(false);
   // `3 >= t` reads better the other way round.
-  if (left.isConst())
-    return write(right) + (op == ">=" ? " <= " : " " + op.str() + " ") +
-           write(left);
-  return write(left) + " " + op.str() + " " + write(right);
+  if (llvm::all_of(sum.coefficients(), [](int64_t c) { return c < 0; }))
+    return right + (op == ">=" ? " <= " : " " + op.str() + " ") + left;
+  return left + " " + op.str() + " " + right;
 }
 
 static std::string textOf(Expr::Kind kind, int64_t value, llvm::StringRef name,
@@ -126,7 +130,6 @@ static std::string textOf(Expr::Kind kind, int64_t value, llvm::StringRef name,
       parts.push_back(wrapped(operand, least));
     return llvm::join(parts, separator);
   };
-  auto plain = [](const Expr &expr) { return expr.str(); };
   switch (kind) {
   case Expr::Kind::Const:
     return std::to_string(value);
@@ -148,11 +151,11 @@ static std::string textOf(Expr::Kind kind, int64_t value, llvm::StringRef name,
   case Expr::Kind::Bool:
     return value ? "true" : "false";
   case Expr::Kind::Eq:
-    return comparisonText(operands[0], "==", plain);
+    return comparisonText(operands[0], "==");
   case Expr::Kind::Ge:
-    return comparisonText(operands[0], ">=", plain);
+    return comparisonText(operands[0], ">=");
   case Expr::Kind::Not:
-    return comparisonText(operands[0].operands()[0], "!=", plain);
+    return comparisonText(operands[0].operands()[0], "!=");
   case Expr::Kind::And:
     return list(" and ", andStrength);
   case Expr::Kind::Or:
@@ -270,25 +273,36 @@ private:
 };
 } // namespace
 
-Expr Expr::operator+(const Expr &rhs) const {
+Expr Expr::sumOf(llvm::ArrayRef<Expr> operands, llvm::ArrayRef<int64_t> factors,
+                 int64_t offset) {
   SumBuilder sum;
-  sum.add(*this, 1);
-  sum.add(rhs, 1);
+  sum.constant = offset;
+  for (auto [operand, factor] : llvm::zip(operands, factors))
+    sum.add(operand, factor);
   if (sum.overflow)
     return overflow();
-  std::vector<Expr> operands;
+  std::vector<Expr> atoms;
   std::vector<int64_t> coefficients;
   for (auto &[text, term] : sum.terms)
     if (term.second) {
-      operands.push_back(term.first);
+      atoms.push_back(term.first);
       coefficients.push_back(term.second);
     }
-  if (operands.empty())
+  if (atoms.empty())
     return constant(sum.constant);
-  if (operands.size() == 1 && coefficients[0] == 1 && sum.constant == 0)
-    return operands[0];
-  return make(Kind::Sum, sum.constant, "", std::move(operands),
+  // Also folds -1 * (-1 * x) back to x.
+  if (atoms.size() == 1 && coefficients[0] == 1 && sum.constant == 0)
+    return atoms[0];
+  return make(Kind::Sum, sum.constant, "", std::move(atoms),
               std::move(coefficients));
+}
+
+Expr Expr::operator+(const Expr &rhs) const {
+  return sumOf({*this, rhs}, {1, 1}, 0);
+}
+
+Expr Expr::operator-(const Expr &rhs) const {
+  return sumOf({*this, rhs}, {1, -1}, 0);
 }
 
 Expr Expr::operator*(int64_t factor) const {
@@ -296,26 +310,8 @@ Expr Expr::operator*(int64_t factor) const {
     return constant(0);
   if (factor == 1)
     return *this;
-  SumBuilder sum;
-  sum.add(*this, factor);
-  if (sum.overflow)
-    return overflow();
-  if (sum.terms.empty())
-    return constant(sum.constant);
-  std::vector<Expr> operands;
-  std::vector<int64_t> coefficients;
-  for (auto &[text, term] : sum.terms) {
-    operands.push_back(term.first);
-    coefficients.push_back(term.second);
-  }
-  // Also folds -1 * (-1 * x) back to x.
-  if (operands.size() == 1 && coefficients[0] == 1 && sum.constant == 0)
-    return operands[0];
-  return make(Kind::Sum, sum.constant, "", std::move(operands),
-              std::move(coefficients));
+  return sumOf(*this, factor, 0);
 }
-
-Expr Expr::operator-(const Expr &rhs) const { return *this + rhs * -1; }
 
 std::optional<Expr> Expr::mul(const Expr &lhs, const Expr &rhs) {
   if (auto factor = rhs.getConst())
@@ -542,13 +538,14 @@ bool Expr::operator==(const Expr &rhs) const {
 
 Expr Expr::substitute(
     llvm::function_ref<std::optional<Expr>(llvm::StringRef)> map) const {
-  auto recurse = [&](unsigned k) { return operands()[k].substitute(map); };
-  auto all = [&] {
-    std::vector<Expr> result;
-    for (const Expr &operand : operands())
-      result.push_back(operand.substitute(map));
-    return result;
-  };
+  std::vector<Expr> parts;
+  bool same = true;
+  for (const Expr &operand : operands()) {
+    parts.push_back(operand.substitute(map));
+    same &= parts.back().node == operand.node;
+  }
+  if (same && kind() != Kind::Var)
+    return *this;
   switch (kind()) {
   case Kind::Const:
   case Kind::Bool:
@@ -556,30 +553,26 @@ Expr Expr::substitute(
     return *this;
   case Kind::Var:
     return map(name()).value_or(*this);
-  case Kind::Sum: {
-    Expr sum = constant(value());
-    for (auto [operand, coefficient] : llvm::zip(operands(), coefficients()))
-      sum = sum + operand.substitute(map) * coefficient;
-    return sum;
-  }
+  case Kind::Sum:
+    return sumOf(parts, coefficients(), value());
   case Kind::FloorDiv:
-    return floorDiv(recurse(0), value());
+    return floorDiv(parts[0], value());
   case Kind::Mod:
-    return mod(recurse(0), value());
+    return mod(parts[0], value());
   case Kind::Min:
-    return min(all());
+    return min(parts);
   case Kind::Max:
-    return max(all());
+    return max(parts);
   case Kind::Eq:
-    return eq(recurse(0), constant(0));
+    return eq(parts[0], constant(0));
   case Kind::Ge:
-    return ge(recurse(0), constant(0));
+    return ge(parts[0], constant(0));
   case Kind::Not:
-    return negate(recurse(0));
+    return negate(parts[0]);
   case Kind::And:
-    return conj(all());
+    return conj(parts);
   case Kind::Or:
-    return disj(all());
+    return disj(parts);
   }
   return *this;
 }

@@ -129,6 +129,9 @@ private:
                    std::vector<Expr> operands,
                    std::vector<int64_t> coefficients);
   static Expr overflow();
+  /// offset + the sum of factors[k] * operands[k].
+  static Expr sumOf(llvm::ArrayRef<Expr> operands,
+                    llvm::ArrayRef<int64_t> factors, int64_t offset);
   static Expr minMax(Kind kind, llvm::ArrayRef<Expr> operands);
   static Expr junction(Kind kind, llvm::ArrayRef<Expr> operands);
   std::shared_ptr<const Node> node;
