@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <isl/ilp.h>
+#include <map>
+#include <memory>
 #include <set>
 
 using namespace mlir;
@@ -131,16 +133,22 @@ struct Instance {
 struct Role {
   const Access *access;
   std::string prefix;
+  Expr condition;          ///< of the access, over its own variables
+  SmallVector<Expr> point; ///< likewise
+  SmallVector<std::string> variables;
+  Role(const Access &access, StringRef prefix)
+      : access(&access), prefix(prefix), condition(in(access.condition)) {
+    for (const Expr &index : access.point)
+      point.push_back(in(index));
+    for (const std::string &variable : access.variables)
+      variables.push_back(this->prefix + variable);
+  }
   Expr in(const Expr &expr) const {
     return expr.substitute([&](StringRef name) -> std::optional<Expr> {
       if (llvm::is_contained(access->variables, name))
         return Expr::var(prefix + name.str());
       return std::nullopt;
     });
-  }
-  void addVariables(SmallVectorImpl<std::string> &names) const {
-    for (const std::string &variable : access->variables)
-      names.push_back(prefix + variable);
   }
 };
 
@@ -165,6 +173,13 @@ private:
   bool isClobbered(const Role &write, const Role &other, const Role &read,
                    const Expr &sameSlot, StringRef tensor, StringRef by);
   const std::string &key(StringRef tensor);
+  /// Role `prefix` of an access.
+  const Role &role(const Access &access, StringRef prefix) {
+    std::unique_ptr<Role> &known = roles[{&access, prefix.str()}];
+    if (!known)
+      known = std::make_unique<Role>(access, prefix);
+    return *known;
+  }
   const Place &placeOf(const Role &role) const {
     return accesses.places[role.access->place];
   }
@@ -175,8 +190,13 @@ private:
   llvm::StringMap<sched::BufferOp> buffers;
   llvm::StringMap<SmallVector<bool>> wraps;
   llvm::StringMap<std::string> keys;
+  std::map<std::pair<const Access *, std::string>, std::unique_ptr<Role>>
+      roles; // looked up only
   /// Pairs of a read and a foreign write that were looked at, by their texts.
   std::set<std::string> foreign;
+  /// Conditions of which no point was found, as text: different accesses often
+  /// come to the same one.
+  std::set<std::string> refuted;
   bool complete = true;
 };
 
@@ -230,8 +250,8 @@ const std::string &Checker::key(StringRef tensor) {
 static std::string pointText(StringRef tensor, const Role &role,
                              const Instance &at) {
   SmallVector<std::string> indices;
-  for (const Expr &index : role.access->point)
-    indices.push_back(at.text(role.in(index)));
+  for (const Expr &index : role.point)
+    indices.push_back(at.text(index));
   return (tensor + "[" + llvm::join(indices, ", ") + "]").str();
 }
 
@@ -249,24 +269,23 @@ static std::string placeText(const Place &place, const Role &role,
 
 /// Every point that is read was written before.
 bool Checker::checkWritten(StringRef tensor, const Access &read) {
-  Role reader{&read, "r:"};
-  SmallVector<std::string> names;
-  reader.addVariables(names);
+  const Role &reader = role(read, "r:");
+  SmallVector<std::string> names(reader.variables);
   unsigned numOwn = names.size();
   SmallVector<std::string> own(names);
   Coordinates readSpace(context, own, accesses.parameters);
-  Set missing = readSpace.where(
-      Expr::conj({accesses.assumptions, reader.in(read.condition)}));
+  Set missing =
+      readSpace.where(Expr::conj({accesses.assumptions, reader.condition}));
   auto writes = accesses.writes.find(tensor);
   if (writes != accesses.writes.end())
     for (const Access &write : writes->second) {
-      Role writer{&write, "w:"};
+      const Role &writer = role(write, "w:");
       names.truncate(numOwn);
-      writer.addVariables(names);
+      llvm::append_range(names, writer.variables);
       SmallVector<Expr> facts;
-      for (auto [a, b] : llvm::zip(read.point, write.point))
-        facts.push_back(Expr::eq(reader.in(a), writer.in(b)));
-      facts.push_back(writer.in(write.condition));
+      for (auto [a, b] : llvm::zip(reader.point, writer.point))
+        facts.push_back(Expr::eq(a, b));
+      facts.push_back(writer.condition);
       Solution solution;
       Expr condition = solution.solve(facts);
       SmallVector<std::string> left = solution.unsolved(names);
@@ -300,18 +319,18 @@ bool Checker::isClobbered(const Role &write, const Role &other,
                           StringRef tensor, StringRef by) {
   SmallVector<std::string> names;
   for (const Role *role : {&read, &write, &other})
-    role->addVariables(names);
+    llvm::append_range(names, role->variables);
   SmallVector<Expr> first = before(write, other, Order::May);
   SmallVector<Expr> second = before(other, read, Order::May);
   SmallVector<Expr> required = before(write, read, Order::Must);
   if (first.empty() || second.empty() || required.empty())
     return false;
   SmallVector<Expr> facts;
-  for (auto [a, b] : llvm::zip(read.access->point, write.access->point))
-    facts.push_back(Expr::eq(read.in(a), write.in(b)));
+  for (auto [a, b] : llvm::zip(read.point, write.point))
+    facts.push_back(Expr::eq(a, b));
   facts.append({sameSlot, accesses.assumptions});
   for (const Role *role : {&read, &write, &other})
-    facts.push_back(role->in(role->access->condition));
+    facts.push_back(role->condition);
   Solution solution;
   Expr condition = solution.solve(facts);
   for (SmallVector<Expr> *ways : {&first, &second, &required}) {
@@ -321,11 +340,15 @@ bool Checker::isClobbered(const Role &write, const Role &other,
     if (ways->empty())
       return false;
   }
+  Expr question = Expr::conj(
+      {condition, Expr::disj(first), Expr::disj(second), Expr::disj(required)});
+  if (refuted.count(question.str()))
+    return false;
   SmallVector<std::string> left = solution.unsolved(names);
   Coordinates space(context, left, accesses.parameters);
   Set common = space.where(condition);
   if (isEmpty(common))
-    return false;
+    first.clear();
   for (const Expr &early : first) {
     Set half = common & space.where(early);
     if (isEmpty(half))
@@ -353,6 +376,8 @@ bool Checker::isClobbered(const Role &write, const Role &other,
       }
     }
   }
+  if (!context.failed())
+    refuted.insert(question.str());
   return false;
 }
 
@@ -400,18 +425,18 @@ bool Checker::mayWrap(StringRef tensor, unsigned position) {
 /// other values of the tensor (unless that is known), nor by other tensors.
 bool Checker::checkKept(StringRef tensor, const Access &read, bool sameTensor) {
   sched::BufferOp buffer = buffers.lookup(tensor);
-  Role reader{&read, "r:"};
+  const Role &reader = role(read, "r:");
   for (const Access &write : accesses.writes[tensor]) {
-    Role writer{&write, "w:"};
+    const Role &writer = role(write, "w:");
     // Other values of the tensor, in the same slot.
     ArrayRef<int64_t> window = buffer.getWindow();
     for (const Access &other : accesses.writes[tensor]) {
       if (!sameTensor)
         break;
-      Role third{&other, "o:"};
+      const Role &third = role(other, "o:");
       SmallVector<Expr> same, different;
       for (unsigned k = 0; k < window.size(); ++k) {
-        Expr distance = third.in(other.point[k]) - reader.in(read.point[k]);
+        Expr distance = third.point[k] - reader.point[k];
         same.push_back(Expr::eq(window[k] == 1 ? Expr::constant(0)
                                                : Expr::mod(distance, window[k]),
                                 Expr::constant(0)));
@@ -439,7 +464,7 @@ bool Checker::checkKept(StringRef tensor, const Access &read, bool sameTensor) {
                .second)
         continue;
       for (const Access &over : writes->second)
-        if (isClobbered(writer, {&over, "o:"}, reader, Expr::boolean(true),
+        if (isClobbered(writer, role(over, "o:"), reader, Expr::boolean(true),
                         tensor, other.getTensor()))
           return false;
     }
