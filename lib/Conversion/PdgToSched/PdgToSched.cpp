@@ -20,8 +20,8 @@ using namespace timerl::schedule;
 
 namespace {
 
-/// Of isl, for a whole program: some ten seconds.
-constexpr uint64_t maxOperations = 100'000'000;
+/// Of isl, for a whole program: some three seconds.
+constexpr uint64_t maxOperations = 30'000'000;
 /// Bytes that any cache holds.
 constexpr int64_t smallArena = 32 * 1024;
 
