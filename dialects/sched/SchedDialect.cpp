@@ -130,10 +130,23 @@ static LogicalResult verifyNest(Operation *op) {
   return success();
 }
 
-/// Every variable is one of the loops around, an argument or an `end(...)`.
+/// Whether a `sched.end` before the op, in its block or one around it, tells
+/// this `end(...)`.
+static bool isEndKnown(Operation *op, StringRef name) {
+  for (; op && !isa<ProgramOp>(op); op = op->getParentOp())
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode())
+      if (auto end = dyn_cast<EndOp>(before))
+        if (name == ("end(" + end.getDim() + ")").str())
+          return true;
+  return false;
+}
+
+/// Every variable is one of the loops around, an argument or a known
+/// `end(...)`.
 static LogicalResult verifyScope(Operation *op, const Expr &expr) {
   for (const std::string &name : expr.variables()) {
-    bool known = StringRef(name).starts_with("end(") ||
+    bool known = isEndKnown(op, name) ||
                  SymbolTable::lookupNearestSymbolFrom<ArgOp>(
                      op, StringAttr::get(op->getContext(), name));
     for (auto loop = op->getParentOfType<ForOp>(); loop && !known;
@@ -159,7 +172,7 @@ LogicalResult ProgramOp::verify() {
                       static_cast<uint64_t>(getArena()))
       return op.emitOpError("ends behind the arena");
     begun |= !buffer;
-    if (!isa<BufferOp, ForOp, sched::IfOp, StmtOp, sched::OutputOp>(op))
+    if (!isa<BufferOp, ForOp, EndOp, sched::IfOp, StmtOp, sched::OutputOp>(op))
       return op.emitOpError("has no place in a program");
   }
   return success();
@@ -208,6 +221,22 @@ LogicalResult ForOp::verify() {
     return emitOpError("runs in lanes, so it is parallel and has some");
   if (getUntil() && (getReverse() || getParallel()))
     return emitOpError("stops early, so it runs in ascending order");
+  return success();
+}
+
+LogicalResult EndOp::verify() {
+  if (failed(verifyNest(*this)))
+    return failure();
+  auto dim = SymbolTable::lookupNearestSymbolFrom<DimOp>(*this, getDimAttr());
+  if (!dim || !dim.getCounted())
+    return emitOpError("asks for the length of @")
+           << getDim() << ", which is not counted";
+  if (dim.getOuterDims().size() != getIndices().size())
+    return emitOpError("needs an index for each of the ")
+           << dim.getOuterDims().size() << " outer dims of @" << getDim();
+  for (const Expr &index : getExprs(getIndices()))
+    if (failed(verifyScope(*this, index)))
+      return failure();
   return success();
 }
 

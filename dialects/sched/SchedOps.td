@@ -86,10 +86,9 @@ def Sched_ForOp : Sched_Op<"for", [NoTerminator, SingleBlock]> {
     left over runs one by one.
 
     With `until @x[...]` the loop ends after the first iteration in which the
-    boolean scalar stored in @x at that point, which mentions the loop's variable,
-    is true. The number of iterations executed is the variable `end(name)` for
-    whatever follows this loop inside the loops around it, until the loop runs
-    again.
+    boolean scalar stored in @x at that point, whose last index mentions the
+    loop's variable, is true. @x is the `until` of a dim whose range the loop runs
+    through, at one point of its outer dims.
 
     ```mlir
     sched.for t = "0 : 500" reverse { ... }
@@ -103,6 +102,25 @@ def Sched_ForOp : Sched_Op<"for", [NoTerminator, SingleBlock]> {
     custom<Loop>($name, $lo, $hi) (`reverse` $reverse^)? (`parallel` $parallel^)? (`lanes` $lanes^)?
     (`until` $until^ custom<ExprList>($until_indices))? $body attr-dict
   }];
+  let hasVerifier = 1;
+}
+
+def Sched_EndOp : Sched_Op<"end"> {
+  let summary = "Tells the length of a dim that stops early";
+  let description = [{
+    From here to the end of the block, and in the blocks inside, the variable
+    `end(t)` in bounds and conditions is the number of points that dim t has at
+    this point of its outer dims, as it stands in the dim's `counted` tensor. The
+    loop that stops has ended. In the body of a statement `end(t)` needs no such
+    op: there it is the number at the point that the names in scope tell.
+
+    ```mlir
+    sched.end @t["b"]
+    sched.for t = "0 : end(t)" { ... }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$dim, ArrayAttr:$indices);
+  let assemblyFormat = "$dim custom<ExprList>($indices) attr-dict";
   let hasVerifier = 1;
 }
 

@@ -46,6 +46,9 @@ llvm::SmallVector<Expr> getExprs(mlir::ArrayAttr exprs);
 mlir::ArrayAttr getExprArrayAttr(mlir::MLIRContext *context,
                                  llvm::ArrayRef<Expr> exprs);
 
+/// The variables `end(...)` that an op or one inside of it mentions, each once.
+llvm::SmallVector<std::string> getMentionedEnds(mlir::Operation *op);
+
 /// The lengths of a value's axes as expressions (constants for static axes).
 llvm::SmallVector<Expr> getLengths(mlir::Type tensorType);
 /// A tensor type with these lengths; carries a `#trl.shape` when one is not

@@ -26,6 +26,31 @@ static YieldOp yieldOf(Region &region) {
   return cast<YieldOp>(region.front().getTerminator());
 }
 
+SmallVector<std::string> DimOp::getOuterDims() {
+  SmallVector<std::string> names;
+  auto until = getUntilAttr() ? SymbolTable::lookupNearestSymbolFrom<TensorOp>(
+                                    *this, getUntilAttr())
+                              : TensorOp();
+  if (until && until.getRank() > 0)
+    for (Attribute name : until.getPositions().getValue().drop_back())
+      names.push_back(cast<StringAttr>(name).str());
+  return names;
+}
+
+SmallVector<std::string> trl::getMentionedEnds(Operation *op) {
+  SmallVector<std::string> ends;
+  AttrTypeWalker walker;
+  walker.addWalk([&](ExprAttr attr) {
+    for (const std::string &name : attr.getExpr().variables())
+      if (StringRef(name).starts_with("end(") &&
+          !llvm::is_contained(ends, name))
+        ends.push_back(name);
+  });
+  op->walk<WalkOrder::PreOrder>(
+      [&](Operation *inner) { walker.walk(inner->getAttrDictionary()); });
+  return ends;
+}
+
 YieldOp EquationOp::getYield() { return yieldOf(getBody()); }
 YieldOp OutputOp::getYield() { return yieldOf(getBody()); }
 YieldOp ReduceOverOp::getYield() { return yieldOf(getBody()); }

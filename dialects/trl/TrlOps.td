@@ -39,13 +39,26 @@ def Trl_DimOp : Trl_Declaration<"dim"> {
     points executed at the current outer dims. A `seed` dim is added to the
     run's seed and is no part of a random draw's point.
 
+    From `pdg` on the count has a place: @counted is an i64 tensor over the outer
+    dims, written anew at each point executed, and final when the loop over the
+    dim has ended.
+
     ```mlir
-    trl.dim @t extent "500" until @t.until
+    trl.dim @t extent "500" until @t.until counted @t.end
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Trl_ExprAttr:$extent,
-                       OptionalAttr<FlatSymbolRefAttr>:$until, UnitAttr:$seed);
-  let assemblyFormat = "$sym_name `extent` custom<ExprText>($extent) (`until` $until^)? (`seed` $seed^)? attr-dict";
+                       OptionalAttr<FlatSymbolRefAttr>:$until, UnitAttr:$seed,
+                       OptionalAttr<FlatSymbolRefAttr>:$counted);
+  let assemblyFormat = [{
+    $sym_name `extent` custom<ExprText>($extent) (`until` $until^ (`counted` $counted^)?)? (`seed` $seed^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The variable `end(name)`.
+    std::string getEndName() { return ("end(" + getSymName() + ")").str(); }
+    /// The dims at whose points a dim with `until` stops, each by itself.
+    ::llvm::SmallVector<std::string> getOuterDims();
+  }];
 }
 
 def Trl_ArgOp : Trl_Declaration<"arg"> {

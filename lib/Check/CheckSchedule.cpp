@@ -36,6 +36,9 @@ constexpr uint64_t maxOperations = 10'000'000;
 /// with them gone, the sets are small and many are empty at sight.
 class Solution {
 public:
+  /// A variable that is not to be determined.
+  void keep(const std::string &name) { kept.insert(name); }
+
   /// Takes what it can of a conjunction, and gives the rest.
   Expr solve(ArrayRef<Expr> given) {
     SmallVector<Expr> facts;
@@ -53,6 +56,7 @@ public:
       auto tryVariable = [&](const Expr &term, int64_t coefficient) {
         // The reader's own variables stay.
         if (term.kind() != Expr::Kind::Var || std::abs(coefficient) != 1 ||
+            kept.count(term.name().str()) ||
             !(term.name().starts_with("w:") || term.name().starts_with("o:")))
           return false;
         Expr rest = (sum - term * coefficient) * -coefficient;
@@ -105,6 +109,7 @@ private:
     });
   }
   std::vector<std::pair<std::string, Expr>> values;
+  std::set<std::string> kept;
 };
 
 /// A point of a set, for messages: variables that were solved have values too.
@@ -168,6 +173,7 @@ public:
 private:
   SmallVector<Expr> before(const Role &a, const Role &b, Order order) const;
   bool checkWritten(StringRef tensor, const Access &read);
+  bool checkFinal(StringRef tensor, const Access &read);
   bool checkKept(StringRef tensor, const Access &read, bool sameTensor);
   bool mayWrap(StringRef tensor, unsigned position);
   bool isClobbered(const Role &write, const Role &other, const Role &read,
@@ -267,6 +273,73 @@ static std::string placeText(const Place &place, const Role &role,
   return text;
 }
 
+/// The points that are there for each value of a length.
+static Set whatever(const Coordinates &space, const Set &points,
+                    const std::string &length, const Expr &extent) {
+  unsigned place = llvm::find(space.names(), length) - space.names().begin();
+  auto anyValue = [&](const Set &set) {
+    return Set(isl_set_insert_dims(
+        isl_set_project_out(set.copy(), isl_dim_set, place, 1), isl_dim_set,
+        place, 1));
+  };
+  Expr variable = Expr::var(length);
+  Set values = space.where(Expr::conj(
+      {Expr::ge(variable, Expr::constant(1)), Expr::le(variable, extent)}));
+  Set some = anyValue(points);
+  return some - anyValue((some & values) - points);
+}
+
+/// At one outer point a dim has one length.
+static void addLinks(const Role &a, const Role &b,
+                     SmallVectorImpl<Expr> &facts) {
+  for (const Length &mine : a.access->lengths)
+    for (const Length &other : b.access->lengths) {
+      if (mine.dim != other.dim)
+        continue;
+      SmallVector<Expr> ways{Expr::eq(Expr::var(a.prefix + mine.variable),
+                                      Expr::var(b.prefix + other.variable))};
+      for (auto [x, y] : llvm::zip(mine.at, other.at))
+        ways.push_back(Expr::ne(a.in(x), b.in(y)));
+      facts.push_back(Expr::disj(ways));
+    }
+}
+
+/// A length is asked for when its loop has ended.
+bool Checker::checkFinal(StringRef tensor, const Access &read) {
+  const Role &reader = role(read, "r:");
+  for (const Access &write : accesses.writes[tensor]) {
+    const Role &writer = role(write, "w:");
+    SmallVector<std::string> names(reader.variables);
+    llvm::append_range(names, writer.variables);
+    SmallVector<Expr> facts{reader.condition, writer.condition};
+    for (auto [a, b] : llvm::zip(reader.point, writer.point))
+      facts.push_back(Expr::eq(a, b));
+    addLinks(reader, writer, facts);
+    SmallVector<Expr> ways = before(reader, writer, Order::May);
+    if (read.place == write.place)
+      ways.push_back(Expr::boolean(true));
+    Solution solution;
+    Expr condition = solution.solve(facts);
+    SmallVector<std::string> left = solution.unsolved(names);
+    Coordinates space(context, left, accesses.parameters);
+    Set common = space.where(condition);
+    for (const Expr &way : ways) {
+      auto point = leastPoint(common & space.where(solution.apply(way)));
+      if (!point || context.failed())
+        continue;
+      Instance at{left, *point, solution};
+      auto diagnostic = read.op->emitError("E0002: the schedule is wrong: ")
+                        << pointText(tensor, reader, at) << " is asked for by "
+                        << placeText(placeOf(reader), reader, at)
+                        << " and counted further after";
+      diagnostic.attachNote(write.op->getLoc())
+          << "by " << placeText(placeOf(writer), writer, at);
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Every point that is read was written before.
 bool Checker::checkWritten(StringRef tensor, const Access &read) {
   const Role &reader = role(read, "r:");
@@ -274,30 +347,56 @@ bool Checker::checkWritten(StringRef tensor, const Access &read) {
   unsigned numOwn = names.size();
   SmallVector<std::string> own(names);
   Coordinates readSpace(context, own, accesses.parameters);
-  Set missing =
-      readSpace.where(Expr::conj({accesses.assumptions, reader.condition}));
+  Set missing = readSpace.where(reader.condition);
   auto writes = accesses.writes.find(tensor);
   if (writes != accesses.writes.end())
     for (const Access &write : writes->second) {
       const Role &writer = role(write, "w:");
       names.truncate(numOwn);
       llvm::append_range(names, writer.variables);
-      SmallVector<Expr> facts;
-      for (auto [a, b] : llvm::zip(reader.point, writer.point))
-        facts.push_back(Expr::eq(a, b));
-      facts.push_back(writer.condition);
-      Solution solution;
-      Expr condition = solution.solve(facts);
-      SmallVector<std::string> left = solution.unsolved(names);
-      Coordinates both(context, left, accesses.parameters);
-      Set common = both.where(condition);
-      if (isEmpty(common))
-        continue;
-      for (const Expr &way : before(writer, reader, Order::Must)) {
-        Set pairs = common & both.where(solution.apply(way));
-        Set found(isl_set_project_out(pairs.release(), isl_dim_set, numOwn,
-                                      left.size() - numOwn));
-        missing = missing - found;
+      // A writer's length is the reader's at the same outer point; elsewhere
+      // the value must have been written whatever the length is.
+      for (bool linked : {true, false}) {
+        SmallVector<Expr> facts;
+        for (auto [a, b] : llvm::zip(reader.point, writer.point))
+          facts.push_back(Expr::eq(a, b));
+        facts.push_back(writer.condition);
+        SmallVector<const Length *> free;
+        for (const Length &length : write.lengths) {
+          auto same = llvm::find_if(read.lengths, [&](const Length &l) {
+            return l.dim == length.dim;
+          });
+          if (!linked || same == read.lengths.end()) {
+            free.push_back(&length);
+            continue;
+          }
+          facts.push_back(Expr::eq(Expr::var(reader.prefix + same->variable),
+                                   Expr::var(writer.prefix + length.variable)));
+          for (auto [a, b] : llvm::zip(same->at, length.at))
+            facts.push_back(Expr::eq(reader.in(a), writer.in(b)));
+        }
+        if (!linked && free.empty())
+          break;
+        Solution solution;
+        for (const Length *length : free)
+          solution.keep(writer.prefix + length->variable);
+        Expr condition = solution.solve(facts);
+        SmallVector<std::string> left = solution.unsolved(names);
+        Coordinates both(context, left, accesses.parameters);
+        Set common = both.where(condition);
+        if (isEmpty(common))
+          continue;
+        for (const Expr &way : before(writer, reader, Order::Must)) {
+          Set pairs = common & both.where(solution.apply(way));
+          for (const Length *length : free)
+            pairs = whatever(both, pairs, writer.prefix + length->variable,
+                             length->extent);
+          Set found(isl_set_project_out(pairs.release(), isl_dim_set, numOwn,
+                                        left.size() - numOwn));
+          missing = missing - found;
+        }
+        if (write.lengths.empty())
+          break;
       }
     }
   if (context.failed())
@@ -328,9 +427,12 @@ bool Checker::isClobbered(const Role &write, const Role &other,
   SmallVector<Expr> facts;
   for (auto [a, b] : llvm::zip(read.point, write.point))
     facts.push_back(Expr::eq(a, b));
-  facts.append({sameSlot, accesses.assumptions});
+  facts.push_back(sameSlot);
   for (const Role *role : {&read, &write, &other})
     facts.push_back(role->condition);
+  addLinks(read, write, facts);
+  addLinks(read, other, facts);
+  addLinks(write, other, facts);
   Solution solution;
   Expr condition = solution.solve(facts);
   for (SmallVector<Expr> *ways : {&first, &second, &required}) {
@@ -393,8 +495,7 @@ bool Checker::mayWrap(StringRef tensor, unsigned position) {
     bool bounded = true;
     for (const Access &write : accesses.writes[tensor]) {
       Coordinates space(context, write.variables, accesses.parameters);
-      Set domain =
-          space.where(Expr::conj({accesses.assumptions, write.condition}));
+      Set domain = space.where(write.condition);
       if (isEmpty(domain))
         continue;
       PwAff value = space.value(write.point[k]);
@@ -480,6 +581,12 @@ bool Checker::run() {
       buffer.emitError("E0002: the buffer ends behind the arena");
       holds = false;
     }
+  for (sched::ForOp loop : accesses.strayLoops) {
+    loop.emitError(
+        "E0002: the schedule is wrong: this loop does not go through "
+        "all points of the dim that it stops at");
+    holds = false;
+  }
   // The leaves of a record are written and read alike: once is enough.
   std::set<std::string> written, kept;
   for (auto &[tensor, reads] : accesses.reads) {
@@ -499,6 +606,10 @@ bool Checker::run() {
     for (const Access &read : reads) {
       std::string both = text(read) + "|" + key(tensor);
       if (written.insert(both).second && !checkWritten(tensor, read)) {
+        holds = false;
+        break;
+      }
+      if (accesses.counts.contains(tensor) && !checkFinal(tensor, read)) {
         holds = false;
         break;
       }

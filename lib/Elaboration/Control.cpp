@@ -633,6 +633,12 @@ mlir::Value Elaborator::reductionCount(ArrayRef<Iterator> binders,
     for (const Iterator &other : binders)
       simple &=
           !binder.lo.mentions(other.name) && !binder.hi.mentions(other.name);
+    // `end(t)` is another number at each point of t's outer dims.
+    for (DimInfo *dim : allDims)
+      if (dim->stop && binder.hi.mentions(dim->hi().name()))
+        for (const Iterator &other : binders)
+          simple &= !llvm::is_contained(dim->stop->positions, other.name) ||
+                    other.name == dim->stop->positions.back();
     auto next = Expr::mul(product, binder.hi - binder.lo);
     simple &= next.has_value();
     if (next)

@@ -93,7 +93,8 @@ OwningOpRef<ModuleOp> Elaborator::run() {
                      : FlatSymbolRefAttr();
     declarationsEnd = trl::DimOp::create(
         builder, location(dim->span), dim->name,
-        trl::ExprAttr::get(&mlirContext, dim->extent), until, dim->isSeed);
+        trl::ExprAttr::get(&mlirContext, dim->extent), until, dim->isSeed,
+        /*counted=*/FlatSymbolRefAttr());
   }
   for (auto &[name, tensor] : scope.tensors)
     writeTensor(*tensor);

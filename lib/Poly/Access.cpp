@@ -242,7 +242,8 @@ void Program::addAccess(Statement &statement, Access::Kind kind, Operation *op,
 }
 
 /// Accesses to the `until` of each stopped dim that decides whether a point is
-/// there (`iters`), or on whose length a value depends (`exprs`).
+/// there (`iters`), or on whose length a value depends (`exprs`); where a body
+/// asks for the length, to its count, too, if that has a place.
 void Program::addStops(Statement &statement, Operation *op, ArrayAttr iters,
                        ArrayRef<Expr> exprs,
                        const std::shared_ptr<const Scope> &scope) {
@@ -250,6 +251,9 @@ void Program::addStops(Statement &statement, Operation *op, ArrayAttr iters,
   auto add = [&](StringRef name, Attribute last) {
     DimOp stopped = dims.lookup(name);
     if (!stopped || !stopped.getUntil())
+      return;
+    bool asked = last == nullptr;
+    if (asked && !stopped.getCounted())
       return;
     auto until = SymbolTable::lookupNearestSymbolFrom<TensorOp>(
         moduleOp, stopped.getUntilAttr());
@@ -263,11 +267,14 @@ void Program::addStops(Statement &statement, Operation *op, ArrayAttr iters,
       indices.push_back(
           AtAttr::get(context, ExprAttr::get(context, Expr::var(outer))));
     }
-    indices.push_back(last);
-    addAccess(statement, Access::Kind::Stop, op, until.getSymName(),
+    if (!asked)
+      indices.push_back(last);
+    addAccess(statement, Access::Kind::Stop, op,
+              asked ? *stopped.getCounted() : until.getSymName(),
               ArrayAttr::get(context, indices), scope);
   };
   auto whole = [&](StringRef name) {
+    add(name, nullptr);
     add(name,
         RangeAttr::get(context, ExprAttr::get(context, Expr::constant(0)),
                        ExprAttr::get(context, Expr::var(stopName(name)))));
@@ -300,6 +307,8 @@ void Program::addStops(Statement &statement, Operation *op, ArrayAttr iters,
             context,
             ExprAttr::get(context, Expr::max({last, Expr::constant(0)})),
             ExprAttr::get(context, last + Expr::constant(1))));
+    if (op != statement.op)
+      add(stoppedDim(variables[0]), nullptr);
   }
   for (const Expr &expr : exprs)
     mention(expr);

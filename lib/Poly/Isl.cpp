@@ -114,6 +114,30 @@ Map MapPool::unique(const Map &map) {
   return map;
 }
 
+Set forgetParameters(const Set &set, llvm::ArrayRef<std::string> names) {
+  Set result = set;
+  for (const std::string &name : names) {
+    int place = isl_set_find_dim_by_name(result.get(), isl_dim_param,
+                                         escapeName(name).c_str());
+    if (place >= 0)
+      result =
+          Set(isl_set_eliminate(result.release(), isl_dim_param, place, 1));
+  }
+  return result;
+}
+
+Map forgetParameters(const Map &map, llvm::ArrayRef<std::string> names) {
+  Map result = map;
+  for (const std::string &name : names) {
+    int place = isl_map_find_dim_by_name(result.get(), isl_dim_param,
+                                         escapeName(name).c_str());
+    if (place >= 0)
+      result =
+          Map(isl_map_eliminate(result.release(), isl_dim_param, place, 1));
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

@@ -70,6 +70,45 @@ extern "C" void timerl_rt_save(int64_t number, int64_t point,
     return;
   uint64_t bytes = save.bytes / save.points;
   memcpy(save.data + point * bytes, value, bytes);
+  int64_t points = save.points;
+  for (int k = 0; points > 1; ++k) {
+    points /= save.axes[k];
+    int64_t index = point / points;
+    point -= index * points;
+    if (save.reached[k] >= 0 && save.reached[k] <= index)
+      save.reached[k] = index + 1;
+  }
+}
+
+/// Axes whose length the run gives end where the points did.
+static void fitToPoints(Save &save) {
+  if (!save.points)
+    return;
+  uint64_t bytes = save.bytes;
+  int rank = 0;
+  for (int64_t points = save.points; points > 1; ++rank)
+    points /= save.axes[rank];
+  bytes /= save.points;
+  int64_t count = 1;
+  for (int k = 0; k < rank; ++k)
+    count *= save.reached[k] >= 0 ? save.reached[k] : save.axes[k];
+  // Ascending: each value moves down.
+  for (int64_t to = 0; to < count; ++to) {
+    int64_t from = 0, stride = 1, rest = to;
+    for (int k = rank - 1; k >= 0; --k) {
+      int64_t extent = save.reached[k] >= 0 ? save.reached[k] : save.axes[k];
+      from += rest % extent * stride;
+      rest /= extent;
+      stride *= save.axes[k];
+    }
+    if (from != to)
+      memcpy(save.data + to * bytes, save.data + from * bytes, bytes);
+  }
+  for (int k = 0; k < rank; ++k)
+    if (save.reached[k] >= 0)
+      save.axes[k] = save.reached[k];
+  save.points = count;
+  save.bytes = count * bytes;
 }
 
 /// CRC-32 (ISO 3309), a bit at a time over the reflected polynomial.
@@ -115,6 +154,8 @@ static int writeHeader(char *header, const Save &save) {
 }
 
 bool timerl::rt::writeNpz(const char *path) {
+  for (int k = 0; k < program.numSaves; ++k)
+    fitToPoints(program.saves[k]);
   return writeArchive(path, program.saves, program.numSaves);
 }
 

@@ -187,7 +187,11 @@ void timerl::rt::readDescription() {
       Save &save = program.saves[program.numSaves - 1];
       save.axes = static_cast<int64_t *>(
           allocate(save.axes, sizeof(int64_t) * (save.rank + 1)));
-      save.axes[save.rank++] = strtoll(line, nullptr, 10);
+      save.reached = static_cast<int64_t *>(
+          allocate(save.reached, sizeof(int64_t) * (save.rank + 1)));
+      char *end;
+      save.axes[save.rank] = strtoll(line, &end, 10);
+      save.reached[save.rank++] = strcmp(end, " at most") ? -1 : 0;
     } else {
       Report &report = program.reports[program.numReports - 1];
       report.dims = static_cast<char **>(

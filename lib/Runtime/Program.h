@@ -80,10 +80,13 @@ struct Save {
   char *name;
   Type type;
   int64_t points;
-  int64_t *axes;
+  int64_t *axes; ///< Those of the points, then those of a value.
   int rank;
   char *data; ///< Null unless the run saves.
   uint64_t bytes;
+  /// Of each axis, if some have the length that the run gives them: how many
+  /// indices were saved, or -1.
+  int64_t *reached = nullptr;
 };
 
 /// A tensor whose values at all points are kept.

@@ -190,7 +190,7 @@ std::optional<Candidate> schedule::align(Graph &graph, const Members &members,
                         ? backward
                         : forward;
   if (fused && best.spread > 0) {
-    auto extent = extentOf(graph.statements[seed].domain, dim);
+    auto extent = extentOf(graph.statements[seed].points, dim);
     if (extent && best.spread > *extent / 4)
       return std::nullopt;
   }

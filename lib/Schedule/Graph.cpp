@@ -99,6 +99,22 @@ Graph::Graph(IslContext &context, pdg::GraphOp op) : context(context), op(op) {
     params.push_back(name.str());
   assumptions =
       Set(isl_set_params(parseSet(context, op.getAssume()).release()));
+  llvm::StringMap<unsigned> counts;
+  for (auto dim : op->getParentOfType<ModuleOp>().getOps<trl::DimOp>())
+    if (dim.getCounted()) {
+      counts[*dim.getCounted()] = stops.size();
+      Stop stop;
+      stop.dim = dim.getSymName().str();
+      stop.end = dim.getEndName();
+      stop.until = dim.getUntil()->str();
+      stop.counted = dim.getCounted()->str();
+      stop.outer = dim.getOuterDims();
+      stop.statement = UINT_MAX;
+      stops.push_back(std::move(stop));
+    }
+  SmallVector<std::string> ends;
+  for (const Stop &stop : stops)
+    ends.push_back(stop.end);
   llvm::MapVector<StringRef, std::vector<std::pair<unsigned, unsigned>>>
       definitions;
   for (auto node : op.getOps<pdg::NodeOp>()) {
@@ -112,20 +128,31 @@ Graph::Graph(IslContext &context, pdg::GraphOp op) : context(context), op(op) {
         parseSet(context, node.getDomain()) & coordinates.universe();
     if (isEmpty(statement.domain))
       continue; // Never executed.
+    statement.points = forgetStops(statement.domain);
     for (unsigned k = 0; k < node.getTargets().size(); ++k) {
       definitions[node.getTarget(k)].push_back(
           {unsigned(statements.size()), k});
       statement.writes.push_back(
           {node.getTarget(k).str(),
-           writeMap(statement, coordinates, node.getTarget(k),
-                    node.getTargetIndices(k))});
+           forgetParameters(writeMap(statement, coordinates, node.getTarget(k),
+                                     node.getTargetIndices(k)),
+                            ends)});
+      if (auto count = counts.find(node.getTarget(k)); count != counts.end()) {
+        Stop &stop = stops[count->second];
+        stop.statement = statements.size();
+        stop.position = findDim(statement, stop.dim);
+      }
     }
     for (auto text : node.getReads().getAsRange<StringAttr>()) {
-      Map map = parseMap(context, text.getValue()) & statement.domain;
+      Map map = forgetParameters(
+          parseMap(context, text.getValue()) & statement.domain, ends);
       statement.reads.push_back({outputName(map), map});
     }
     statements.push_back(std::move(statement));
   }
+  // Of a dim whose `until` nobody needs, nothing is left.
+  llvm::erase_if(stops,
+                 [](const Stop &stop) { return stop.statement == UINT_MAX; });
   for (unsigned to = 0; to < statements.size(); ++to)
     for (auto &[tensor, read] : statements[to].reads) {
       auto found = definitions.find(tensor);
@@ -140,12 +167,17 @@ Graph::Graph(IslContext &context, pdg::GraphOp op) : context(context), op(op) {
           return other.from == from && other.to == to &&
                  isl_map_is_equal(other.map.get(), map.get()) == isl_bool_true;
         });
+        llvm::SmallVector<std::string> tensors{tensor};
+        // Where points are there by `until`, bounds of loops may come from the
+        // count.
+        for (const Stop &stop : stops)
+          if (stop.until == tensor)
+            tensors.push_back(stop.counted);
         if (same != dependences.end())
-          same->tensors.push_back(tensor);
+          same->tensors.append(tensors);
         else
-          dependences.emplace_back(from, to,
-                                   Map(isl_map_coalesce(map.release())),
-                                   llvm::SmallVector<std::string>{tensor});
+          dependences.emplace_back(
+              from, to, Map(isl_map_coalesce(map.release())), tensors);
       }
     }
 }
@@ -165,4 +197,50 @@ Set Graph::executed(const schedule::Statement &statement,
     loops = Map(isl_map_add_constraint(loops.release(), equal));
   }
   return Set(isl_set_coalesce(isl_map_range(loops.release())));
+}
+
+Set Graph::forgetStops(const Set &set) const {
+  SmallVector<std::string> ends;
+  for (const Stop &stop : stops)
+    ends.push_back(stop.end);
+  return forgetParameters(set, ends);
+}
+
+bool Graph::involves(const Set &set, const Stop &stop) const {
+  Set rest(isl_set_gist_params(set.copy(), assumptions.copy()));
+  int place = isl_set_find_dim_by_name(rest.get(), isl_dim_param,
+                                       escapeName(stop.end).c_str());
+  return place >= 0 && isl_set_involves_dims(rest.get(), isl_dim_param, place,
+                                             1) != isl_bool_false;
+}
+
+unsigned Graph::findDim(const schedule::Statement &statement,
+                        StringRef name) const {
+  return llvm::find(statement.dims, name) - statement.dims.begin();
+}
+
+std::optional<unsigned> Graph::loopOf(const Stop &stop) const {
+  for (const LoopStep &step : statements[stop.statement].steps)
+    if (step.dim == stop.position)
+      return step.loop;
+  return std::nullopt;
+}
+
+void Graph::addCountReads() {
+  for (schedule::Statement &statement : statements)
+    for (const Stop &stop : stops) {
+      auto loop = loopOf(stop);
+      bool inside = llvm::any_of(statement.steps, [&](const LoopStep &step) {
+        return step.loop == loop;
+      });
+      if (inside || !involves(statement.domain, stop))
+        continue;
+      Coordinates coordinates(context, statement.dims, params, statement.name);
+      SmallVector<Expr> point;
+      for (const std::string &name : stop.outer)
+        point.push_back(Expr::var(name));
+      Map map = writeMap(statement, coordinates, stop.counted, point);
+      SmallVector<std::string> ends{stop.end};
+      statement.reads.push_back({stop.counted, forgetParameters(map, ends)});
+    }
 }

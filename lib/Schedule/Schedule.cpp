@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Align.h"
+#include "Stops.h"
 #include <numeric>
 #include <set>
 
@@ -59,6 +60,7 @@ private:
 
   Graph &graph;
   Preference preference;
+  std::optional<StopConflict> stopConflict; ///< the last that forbade a loop
 };
 
 bool contains(const Members &members, unsigned s) {
@@ -81,10 +83,10 @@ void Scheduler::keepOrder(Edges &edges, unsigned s) {
   if (statement.dims.empty() ||
       pdg::NodeOp(statement.node).getOutput() != trl::OutputKind::report)
     return;
-  Map later(isl_map_lex_lt(isl_set_get_space(statement.domain.get())));
-  later = later & statement.domain;
+  Map later(isl_map_lex_lt(isl_set_get_space(statement.points.get())));
+  later = later & statement.points;
   later =
-      Map(isl_map_intersect_range(later.release(), statement.domain.copy()));
+      Map(isl_map_intersect_range(later.release(), statement.points.copy()));
   if (!isEmpty(later))
     edges.emplace_back(s, s, later, llvm::SmallVector<std::string>());
 }
@@ -103,6 +105,10 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
   auto loop = align(graph, cluster.members, inside, seed, dim, false);
   if (!loop || (parallel && !loop->parallel))
     return std::nullopt;
+  if (auto conflict = findStopConflict(graph, cluster.members, *loop)) {
+    stopConflict = conflict;
+    return std::nullopt;
+  }
   // To keep storage small, a recurrence runs through the outermost loop that it
   // can.
   auto waits = [&](const Members &component, const Candidate &candidate) {
@@ -127,7 +133,8 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
                  next.end(), std::back_inserter(larger));
       Edges inside = edgesInside(edges, larger);
       auto joint = align(graph, larger, inside, seed, dim, true);
-      if (joint && (joint->parallel || !parallel) && !waits(next, *joint)) {
+      if (joint && (joint->parallel || !parallel) && !waits(next, *joint) &&
+          !findStopConflict(graph, larger, *joint)) {
         cluster.loop = *joint;
         cluster.members = larger;
         cluster.taken[c] = true;
@@ -142,6 +149,8 @@ std::optional<Cluster> Scheduler::grow(const std::vector<Members> &components,
 LogicalResult Scheduler::reportCycle(const Members &members) {
   if (graph.context.failed())
     return failure(); // No answer of isl means anything.
+  if (stopConflict)
+    return reportStopConflict(graph, *stopConflict);
   auto diagnostic =
       graph.statements[members[0]].node.emitError()
       << "E0801: no order of evaluation as static loops was found for "
@@ -272,6 +281,7 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
       return cluster.members.size() * (counts ? 2 : 1);
     };
     std::optional<Cluster> best;
+    stopConflict.reset();
     auto consider = [&](Preference preference) {
       for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d) {
         if (graph.statements[seed].isFixed(d))

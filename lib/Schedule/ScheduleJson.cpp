@@ -36,7 +36,7 @@ static void writeBindings(OStream &json, ArrayAttr dims, ArrayAttr values) {
 
 static void writeNest(OStream &json, Block &block, unsigned &index) {
   for (Operation &op : block) {
-    if (isa<sched::BufferOp>(op))
+    if (isa<sched::BufferOp, sched::EndOp>(op))
       continue;
     json.object([&] {
       if (auto loop = dyn_cast<sched::ForOp>(op)) {
@@ -45,6 +45,12 @@ static void writeNest(OStream &json, Block &block, unsigned &index) {
         json.attribute("hi", loop.getHi().getText());
         json.attribute("reverse", loop.getReverse());
         json.attribute("parallel", loop.getParallel());
+        if (loop.getUntil()) {
+          std::string point;
+          for (auto index : loop.getUntilIndices()->getAsRange<trl::ExprAttr>())
+            point += (point.empty() ? "" : ", ") + index.getText().str();
+          json.attribute("until", (*loop.getUntil() + "[" + point + "]").str());
+        }
         json.attributeArray(
             "body", [&] { writeNest(json, loop.getBody().front(), index); });
       } else if (auto guard = dyn_cast<sched::IfOp>(op)) {

@@ -56,9 +56,35 @@ private:
 
 } // namespace
 
+/// Where it is told how long a dim that stops is: its `until` and its count.
+static void addStop(ModuleOp module, StringRef end,
+                    SmallVectorImpl<StringRef> &tensors) {
+  for (auto dim : module.getOps<trl::DimOp>())
+    if (dim.getCounted() && dim.getEndName() == end)
+      tensors.append({*dim.getUntil(), *dim.getCounted()});
+}
+
+/// The same for all dims that decide which points of a node there are.
+static void collectStops(pdg::NodeOp node,
+                         SmallVectorImpl<StringRef> &tensors) {
+  IslContext context;
+  auto graph = node->getParentOfType<pdg::GraphOp>();
+  Set known(isl_set_params(parseSet(context, graph.getAssume()).release()));
+  Set domain(isl_set_gist_params(parseSet(context, node.getDomain()).release(),
+                                 known.release()));
+  for (unsigned k = 0, n = isl_set_dim(domain.get(), isl_dim_param); k < n; ++k)
+    if (isl_set_involves_dims(domain.get(), isl_dim_param, k, 1) ==
+        isl_bool_true)
+      addStop(
+          node->getParentOfType<ModuleOp>(),
+          unescapeName(isl_set_get_dim_name(domain.get(), isl_dim_param, k)),
+          tensors);
+}
+
 /// Tensors that the ops behind these values read, inside the node.
 static void collectReads(pdg::NodeOp node, ArrayRef<Value> roots,
                          SmallVectorImpl<StringRef> &tensors) {
+  auto module = node->getParentOfType<ModuleOp>();
   SmallVector<Operation *> work;
   llvm::DenseSet<Operation *> seen;
   auto reach = [&](Value value) {
@@ -70,6 +96,8 @@ static void collectReads(pdg::NodeOp node, ArrayRef<Value> roots,
     reach(root);
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
+    for (const std::string &end : trl::getMentionedEnds(op))
+      addStop(module, end, tensors);
     op->walk([&](Operation *inner) {
       if (auto read = dyn_cast<trl::ReadOp>(inner))
         tensors.push_back(read.getSource());
@@ -103,7 +131,11 @@ void Demand::keepTargets(pdg::NodeOp node, const llvm::StringSet<> &needed) {
       op.erase();
   // And the relations of what is no longer read.
   llvm::StringSet<> read;
-  node.getBody().walk([&](trl::ReadOp op) { read.insert(op.getSource()); });
+  SmallVector<StringRef> sources;
+  collectReads(node, llvm::to_vector(yield.getValues()), sources);
+  collectStops(node, sources);
+  for (StringRef source : sources)
+    read.insert(source);
   SmallVector<Attribute> relations;
   for (auto text : node.getReads().getAsRange<StringAttr>()) {
     IslContext context;
@@ -121,15 +153,28 @@ void Demand::dropUnread(pdg::GraphOp graph) {
   for (auto node : graph.getOps<pdg::NodeOp>()) {
     for (unsigned k = 0; k < node.getTargets().size(); ++k)
       definitions[node.getTarget(k)].push_back({node, k});
-    if (node.getOutput())
+    if (node.getOutput()) {
       collectReads(node, llvm::to_vector(node.getYield().getValues()), work);
+      collectStops(node, work);
+    }
   }
+  // The two are one statement.
+  llvm::StringMap<StringRef> counts;
+  for (auto dim : graph->getParentOfType<ModuleOp>().getOps<trl::DimOp>())
+    if (dim.getCounted()) {
+      counts[*dim.getUntil()] = *dim.getCounted();
+      counts[*dim.getCounted()] = *dim.getUntil();
+    }
   while (!work.empty()) {
     StringRef tensor = work.pop_back_val();
     if (!needed.insert(tensor).second)
       continue;
-    for (auto [node, k] : definitions.lookup(tensor))
+    if (auto other = counts.find(tensor); other != counts.end())
+      work.push_back(other->second);
+    for (auto [node, k] : definitions.lookup(tensor)) {
       collectReads(node, {node.getYield().getValues()[k]}, work);
+      collectStops(node, work);
+    }
   }
   for (auto node : llvm::to_vector(graph.getOps<pdg::NodeOp>())) {
     bool used = static_cast<bool>(node.getOutput());
@@ -147,8 +192,16 @@ LogicalResult Demand::shrink(pdg::GraphOp graph) {
   SmallVector<std::string> params;
   for (auto name : graph.getParams().getAsRange<StringAttr>())
     params.push_back(name.str());
+  llvm::StringSet<> stops;
+  SmallVector<std::string> ends;
+  for (auto dim : graph->getParentOfType<ModuleOp>().getOps<trl::DimOp>())
+    if (dim.getCounted()) {
+      stops.insert(*dim.getCounted());
+      ends.push_back(dim.getEndName());
+    }
   struct Node {
     pdg::NodeOp op;
+    bool stops = false; ///< each of its points is one of a loop that stops
     Set domain;
     std::vector<std::pair<std::string, Map>> writes, reads;
   };
@@ -175,6 +228,7 @@ LogicalResult Demand::shrink(pdg::GraphOp graph) {
       map = Map(isl_map_set_tuple_name(map.release(), isl_dim_out,
                                        escapeName(op.getTarget(k)).c_str()));
       node.writes.push_back({op.getTarget(k).str(), map});
+      node.stops |= stops.contains(op.getTarget(k));
     }
     for (auto text : op.getReads().getAsRange<StringAttr>()) {
       Map map = parseMap(context, text.getValue());
@@ -190,7 +244,8 @@ LogicalResult Demand::shrink(pdg::GraphOp graph) {
     std::map<std::string, Set> demanded;
     for (Node &node : nodes)
       for (auto &[tensor, map] : node.reads) {
-        Set points = apply(node.domain, map);
+        // `end(t)` of the reader need not be that of the writer.
+        Set points = forgetParameters(apply(node.domain, map), ends);
         Set &all = demanded[tensor];
         all = all ? all | points : points;
       }
@@ -198,7 +253,7 @@ LogicalResult Demand::shrink(pdg::GraphOp graph) {
       points = Set(isl_set_coalesce(points.release()));
     changed = false;
     for (Node &node : nodes) {
-      if (node.op.getOutput())
+      if (node.op.getOutput() || node.stops)
         continue;
       Set kept(isl_set_empty(isl_set_get_space(node.domain.get())));
       for (auto &[tensor, map] : node.writes)

@@ -93,7 +93,8 @@ Usage Examiner::examine(sched::ForOp loop, const Intervals &known,
                         double trips) {
   usage = Usage();
   varying.clear();
-  usage.possible = !loop.getUntil();
+  // What is told of a length, or asked for, may differ from lane to lane.
+  usage.possible = !loop.getUntil() && trl::getMentionedEnds(loop).empty();
   Variances variables{{loop.getName().str(), Variance::Consecutive}};
   Intervals inner = known;
   Interval range =
@@ -107,7 +108,8 @@ Usage Examiner::examine(trl::ReduceOverOp reduce, unsigned binder,
                         const Intervals &known, double trips) {
   usage = Usage();
   varying.clear();
-  usage.possible = reduce.getReduction() != trl::Reduction::argmax;
+  usage.possible = reduce.getReduction() != trl::Reduction::argmax &&
+                   trl::getMentionedEnds(reduce).empty();
   auto all = reduce.getBinders().getAsRange<trl::IterAttr>();
   SmallVector<trl::IterAttr> binders(all.begin(), all.end());
   StringRef name = binders[binder].getName();

@@ -2,6 +2,7 @@
 
 Each has two or three dims, tensors of scalars, vectors and records over some of them, recurrences forward and backward in time,
 guards, shifts, windows, ranges, gathers, reductions, choices, local recurrences, random draws, and gradients through all of it.
+With `stops` (`generate.py SEED stops`), dim t stops early, for some of the other dims by themselves.
 Values stay near 1 (every equation ends in a bounded function), so that rounding is not blown up."""
 
 import random
@@ -9,18 +10,27 @@ import sys
 
 
 class Program:
-    def __init__(self, seed):
+    def __init__(self, seed, stops=False):
         self.rng = random.Random(seed)
+        self.outer = None  # of dim t, when it stops early: what its length depends on
+        self.ended = False  # its length may be asked for: what decides on it is defined
         self.extents = {"b": self.rng.choice([1, 2, 3, 4, 5, 8, 17, 20]), "t": self.rng.randint(2, 7), "i": self.rng.randint(1, 3)}
         self.lines = [f"dim {name} : {extent}" for name, extent in self.extents.items()]
         self.tensors = []  # name, dims, kind: f (float scalar), v (float[3]), n (int in 0:5), r (record {p: f, q: v})
         self.functions = []
+        if stops:
+            self.outer = self.pick((), ("i",), ("b",), ("i", "b"), ("i", "b"))
+            self.extents["t"] = self.rng.randint(2, 12)
+            self.lines = [f"dim {name} : {extent}" for name, extent in self.extents.items() if name != "t"]
 
     def pick(self, *options):
         return self.rng.choice(options)
 
     def dims(self):
-        return self.pick(("b", "t"), ("b", "t"), ("t",), ("i", "t"), ("i", "b", "t"), ("b",))
+        options = [("b", "t"), ("b", "t"), ("t",), ("i", "t"), ("i", "b", "t"), ("b",)]
+        if self.outer is not None:
+            options = [dims for dims in options if "t" not in dims or set(self.outer) <= set(dims)]
+        return self.pick(*options)
 
     #===--- Reads ----------------------------------------------------------===#
 
@@ -33,7 +43,8 @@ class Program:
             options += [dim, dim, dim, f"{dim} // 2", f"(3*{dim} + 1) % {extent}", f"min({dim} + 1, {extent - 1})",
                         f"max({dim} - 1, 0)", f"{extent - 1} - {dim}"]
         for other in scope:
-            if other != dim and self.extents.get(other, 99) <= extent:
+            length = self.extents.get(other, 99)
+            if other != dim and (self.extents["t"] if length == "t" else length) <= extent:
                 options.append(other)
         return self.pick(*options)
 
@@ -42,7 +53,23 @@ class Program:
         if not candidates:
             return None
         name, dims, _ = self.pick(*candidates)
+        if self.outer is not None and "t" in dims:
+            return self.readStopping(name, dims, scope)
         return f"{name}[{', '.join(self.index(dim, scope) for dim in dims)}]"
+
+    def readStopping(self, name, dims, scope):
+        """Of a tensor over a dim that stops: where the point is known to be there."""
+        last = self.rng.random() < 0.2 or not set(self.outer) <= set(scope)
+        options = ["0"]
+        if not last:
+            options += ["t", "t", "t", "max(t - 1, 0)", "t // 2"] if "t" in scope else []
+            if self.ended:
+                options += ["end(t) - 1", "(end(t) - 1) // 2"]
+                options += ["min(t + 1, end(t) - 1)", "end(t) - 1 - t"] if "t" in scope else []
+                options += ["k", "k"] if "k" in scope and self.extents.get("k") == "t" else []
+        time = self.pick(*options)
+        at = lambda dim: dim if time != "0" and dim in self.outer else self.index(dim, scope)
+        return f"{name}[{', '.join(time if dim == 't' else at(dim) for dim in dims)}]"
 
     #===--- Expressions ----------------------------------------------------===#
 
@@ -77,6 +104,8 @@ class Program:
         for dim, extent in self.extents.items():
             if "k" in scope or f"{dim}'" in scope:
                 continue
+            if dim == "t" and self.outer is not None:
+                continue
             body = self.number(scope + ("k",), depth - 1)
             self.extents["k"] = extent
             body = self.number(scope + ("k",), depth - 1) + " * (1 + k) / 8"
@@ -89,6 +118,22 @@ class Program:
                 options.append(f"(mean(k in 0:{extent} when k % 2 == {dim} % 2) ({body}))")
             del self.extents["k"]
             break
+        if self.outer is not None and set(self.outer) <= set(scope) and "k" not in scope:
+            self.extents["k"] = "t"
+            body = self.number(scope + ("k",), depth - 1) + " * (1 + k) / 8"
+            if self.ended:
+                options += [f"(mean(k in 0:end(t)) ({body}))", f"(max(k in 0:end(t)) ({body}))",
+                            f"(sum(k in 0:end(t)) ({body}) / end(t))"]
+                if "t" in scope:
+                    options += [f"(sum(k in t:end(t)) 0.7^(k - t) * ({body}) / {self.extents['t']})",
+                                f"(mean(k in 0:end(t) when k % 2 == t % 2) ({body}))"]
+            del self.extents["k"]
+            self.extents["k"] = 1
+            body = self.number(scope + ("k",), depth - 1) + " * (1 + k) / 8"
+            if "t" in scope:
+                options += [f"(sum(k in 0:t+1) 0.7^(t - k) * ({body}) / {self.extents['t']})",
+                            f"(sum(k in max(t - 2, 0):t+1) ({body}) / 3)"]
+            del self.extents["k"]
         return options
 
     def vector(self, scope, depth):
@@ -135,6 +180,9 @@ class Program:
         style = self.pick("plain", "plain", "forward", "backward", "guards", "local") if "t" in dims else "plain"
         rest = tuple(dim for dim in dims if dim != "t")
         extent = self.extents["t"]
+        if self.outer is not None and style == "backward":
+            style = "backward" if self.ended else "forward"
+            extent = "t in end(t):end(t)+1"
         if kind in "nr" and style in ("forward", "backward"):
             style = "guards"
         if kind != "f" and style == "local":
@@ -181,7 +229,23 @@ class Program:
         self.lines.append("report loss[i] = loss")
         self.lines.append("report g[i] = " + ("g" if kind == "f" else "sum(g * [1.0, 2.0, 3.0])"))
 
+    def stop(self):
+        """The condition that decides on the length of t, sometimes held back so that most runs take a few steps."""
+        dims = tuple(dim for dim in ("i", "b") if dim in self.outer) + ("t",)
+        place = ", ".join(dims)
+        self.lines.append(f"level[{place}] = {self.value('f', dims, 2)}")
+        bound = self.pick("0.0", "0.5 - t / 8", "0.4", "2.0", "-2.0", "0.0")
+        self.lines.append(f"dim t : {self.extents['t']} until level[{place}] > {bound}")
+        self.tensors.append(("level", dims, "f"))
+        self.lines.append(f"count[{', '.join(dims[:-1])}] = end(t)" if dims[:-1] else "count = end(t)")
+        self.lines.append(f"report r_count[{', '.join(dims[:-1])}] = count" if dims[:-1] else "report r_count = count")
+        self.ended = True
+
     def build(self):
+        if self.outer is not None:
+            for _ in range(self.rng.randint(1, 3)):
+                self.define()
+            self.stop()
         for _ in range(self.rng.randint(2, 6)):
             self.define()
         reported = list(self.tensors)
@@ -196,4 +260,4 @@ class Program:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(Program(int(sys.argv[1])).build())
+    sys.stdout.write(Program(int(sys.argv[1]), "stops" in sys.argv).build())

@@ -1,7 +1,8 @@
 """Compiles random programs and compares the executables with the reference interpreter.
 
-Usage: run.py TIMERLC SCRATCH [--first SEED] [--count N] [--tolerance X] [--keep]
-A refusal (E0501, E0503, E0504, E0703, E0801 to E0804) is counted; any other error, a crash, a hang or a difference fails,
+Usage: run.py TIMERLC SCRATCH [--first SEED] [--count N] [--tolerance X] [--stops]
+With --stops, of programs whose dim t stops early.
+A refusal (E0501, E0503, E0504, E0703, E0801 to E0805) is counted; any other error, a crash, a hang or a difference fails,
 after the program has been made smaller line by line. Fails too when more than a third are refused."""
 
 import argparse
@@ -20,9 +21,10 @@ parser.add_argument("scratch", type=pathlib.Path)
 parser.add_argument("--first", type=int, default=1)
 parser.add_argument("--count", type=int, default=30)
 parser.add_argument("--tolerance", type=float, default=2e-4)
+parser.add_argument("--stops", action="store_true")
 options = parser.parse_args()
 options.scratch.mkdir(parents=True, exist_ok=True)
-refusals = {"E0501", "E0503", "E0504", "E0703", "E0801", "E0802", "E0803", "E0804"}
+refusals = {"E0501", "E0503", "E0504", "E0703", "E0801", "E0802", "E0803", "E0804", "E0805"}
 
 
 def run(*command):
@@ -92,7 +94,7 @@ def shrink(text, problem):
 
 counts, failures = collections.Counter(), 0
 for seed in range(options.first, options.first + options.count):
-    text = Program(seed).build()
+    text = Program(seed, options.stops).build()
     problem = attempt(text)
     if problem is None:
         counts["equal"] += 1

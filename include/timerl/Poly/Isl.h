@@ -182,6 +182,11 @@ private:
   std::map<uint32_t, llvm::SmallVector<Map>> byHash; // looked up only
 };
 
+/// The least set that contains this one for whatever values of these
+/// parameters (by their names in the program): they no longer matter.
+Set forgetParameters(const Set &set, llvm::ArrayRef<std::string> names);
+Map forgetParameters(const Map &map, llvm::ArrayRef<std::string> names);
+
 /// In order of the tuple names, unlike isl's own iteration, which is by hash.
 void forEachMap(const UnionMap &maps, llvm::function_ref<void(Map)> visit);
 void forEachSet(const UnionSet &sets, llvm::function_ref<void(Set)> visit);

@@ -46,6 +46,8 @@ struct Statement {
   std::string name; ///< of its tuple
   llvm::SmallVector<std::string> dims;
   poly::Set domain;
+  /// What holds of the points whatever the lengths of dims that stop early.
+  poly::Set points;
   std::vector<std::pair<std::string, poly::Map>> writes, reads; ///< by tensor
 
   llvm::SmallVector<LoopStep> steps; ///< outermost first
@@ -91,6 +93,18 @@ private:
 /// Number of values that a dim takes; none when it is unknown.
 std::optional<int64_t> extentOf(const poly::Set &points, unsigned dim);
 
+/// A dim that stops early. Its length is a parameter of domains, `end(t)`: one
+/// number at each point of the outer dims, which the domain's own dims of these
+/// names tell. In what relates points of several statements, or of one
+/// statement at several points, the parameter is eliminated.
+struct Stop {
+  std::string dim, end;
+  std::string until, counted; ///< tensors
+  llvm::SmallVector<std::string> outer;
+  unsigned statement = 0; ///< which defines both
+  unsigned position = 0;  ///< of the dim among the statement's
+};
+
 class Graph {
 public:
   Graph(poly::IslContext &context, pdg::GraphOp op);
@@ -102,12 +116,25 @@ public:
   std::vector<Statement> statements;
   std::vector<Dependence> dependences;
   std::vector<Loop> loops;
+  std::vector<Stop> stops;
   /// By loop: tensors whose values one iteration leaves to a later one.
   std::vector<std::set<std::string>> carried;
 
   /// The points of the loops around a statement at which it is executed, of the
   /// first `depth` loops only: { [l0, l1, ...] }.
   poly::Set executed(const Statement &statement, unsigned depth) const;
+
+  /// Without the lengths of dims that stop.
+  poly::Set forgetStops(const poly::Set &set) const;
+  /// Whether it depends on the length of this dim.
+  bool involves(const poly::Set &set, const Stop &stop) const;
+  /// The statement's dim that is this outer dim of a stop; none: its dims.size().
+  unsigned findDim(const Statement &statement, llvm::StringRef name) const;
+  /// The loop of the statement that defines the stop along the dim that stops;
+  /// none before it is scheduled.
+  std::optional<unsigned> loopOf(const Stop &stop) const;
+  /// Statements outside of the loop that stops read the number of its points.
+  void addCountReads();
 };
 
 /// What comes outside, where there is a choice.

@@ -14,7 +14,8 @@
 //                     lifetime: [first, last]}], by offset
 //   statements      [{index, name, kind}], in the order of the program
 //   nest            loops, guards and statements as a tree:
-//                   {for, lo, hi, reverse, parallel, body}, {if, body},
+//                   {for, lo, hi, reverse, parallel, until, body}, where the
+//                   loop that is left early has an `until`, {if, body},
 //                   {statement, dims}
 //   peak_bytes      the size of the arena
 //   lower_bound_bytes  the most that lives at any statement: no placement of

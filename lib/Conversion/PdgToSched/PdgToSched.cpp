@@ -25,23 +25,56 @@ constexpr uint64_t maxOperations = 30'000'000;
 /// Bytes that any cache holds.
 constexpr int64_t smallArena = 32 * 1024;
 
+/// Of a dim that stops early: at which point of its outer dims, over the loops'
+/// variables, `end(t)` counts.
+struct Length {
+  SmallVector<Expr> at;
+  /// `running`: inside of the loop that stops, which has not ended; `told`: a
+  /// `sched.end` stands before.
+  enum State { Known, Told, Running } state = Known;
+};
+
+/// What is known at a place between the ops.
+struct Context {
+  Set points;                         ///< of the loops around
+  std::map<unsigned, Length> lengths; ///< by stop
+};
+
 /// Writes a schedule as ops. On the way down it knows the points of the loops
 /// around that are executed, so that only what does not follow is tested.
 class Emitter {
 public:
   Emitter(Graph &graph, OpBuilder &builder) : graph(graph), builder(builder) {}
 
-  LogicalResult emit(const LoopTree &tree, const Set &context);
+  LogicalResult emit(const LoopTree &tree, const Context &context);
 
 private:
-  LogicalResult emitLoop(const LoopTree &tree, Set context);
-  LogicalResult emitStatement(schedule::Statement &statement, Set context);
+  LogicalResult emitLoop(const LoopTree &tree, Context context);
+  LogicalResult emitStatement(schedule::Statement &statement, Context context);
+  /// Where `end(t)` counts for a statement, as far as `depth` loops tell.
+  std::optional<SmallVector<Expr>>
+  lengthAt(const schedule::Statement &statement, const Stop &stop,
+           unsigned depth);
+  /// Whether there is a length at this point wherever the context is.
+  bool isCounted(const Stop &stop, ArrayRef<Expr> at, const Set &context);
+  /// The points of `depth` loops at which a statement is executed. Of lengths
+  /// remain those that count where the context says, which takes up new ones;
+  /// none remain that depend on the innermost loops from `fixed` on.
+  Set executed(const schedule::Statement &statement, unsigned depth,
+               unsigned fixed, Context &context);
   /// Restricts the context to a set, by a guard if need be.
-  LogicalResult guard(Operation *at, const Set &set, Set &context);
+  LogicalResult guard(Operation *at, const Set &set, Context &context);
+  /// Sees to it that the lengths which an expression mentions are told.
+  LogicalResult tell(Operation *at, const Expr &expr, Context &context);
   trl::ExprAttr attr(const Expr &expr) {
     return trl::ExprAttr::get(builder.getContext(), expr);
   }
   std::optional<Expr> bound(const Set &points, const Set &context, bool upper);
+  /// A statement's dim over the variables of loops.
+  static Expr dimValue(const LoopStep &step, StringRef variable) {
+    return Expr::floorDiv(Expr::var(variable) - Expr::constant(step.shift),
+                          step.scale);
+  }
 
   Graph &graph;
   OpBuilder &builder;
@@ -51,16 +84,94 @@ private:
 
 } // namespace
 
-LogicalResult Emitter::guard(Operation *at, const Set &set, Set &context) {
-  Set rest(isl_set_gist(set.copy(), context.copy()));
+std::optional<SmallVector<Expr>>
+Emitter::lengthAt(const schedule::Statement &statement, const Stop &stop,
+                  unsigned depth) {
+  SmallVector<Expr> at;
+  for (const std::string &name : stop.outer) {
+    unsigned dim = graph.findDim(statement, name);
+    for (unsigned k = 0; k < std::min<unsigned>(depth, statement.steps.size());
+         ++k)
+      if (statement.steps[k].dim == dim)
+        at.push_back(dimValue(statement.steps[k], variables[k]));
+  }
+  if (at.size() < stop.outer.size())
+    return std::nullopt;
+  return at;
+}
+
+bool Emitter::isCounted(const Stop &stop, ArrayRef<Expr> at,
+                        const Set &context) {
+  SmallVector<std::string> names(variables);
+  names.truncate(isl_set_dim(context.get(), isl_dim_set));
+  unsigned depth = names.size();
+  SmallVector<Expr> facts;
+  for (const Expr &index : at) {
+    names.push_back("p" + std::to_string(names.size()) + ".");
+    facts.push_back(Expr::eq(Expr::var(names.back()), index));
+  }
+  const schedule::Statement &owner = graph.statements[stop.statement];
+  Set counted;
+  for (auto &[tensor, map] : owner.writes)
+    if (tensor == stop.counted)
+      counted = rangeOf(map);
+  counted = Set(isl_set_reset_tuple_id(counted.release()));
+  counted = Set(isl_set_insert_dims(counted.release(), isl_dim_set, 0, depth));
+  Set points =
+      Coordinates(graph.context, names, graph.params).where(Expr::conj(facts)) &
+      counted;
+  return isSubset(context, Set(isl_set_project_out(points.release(),
+                                                   isl_dim_set, depth,
+                                                   at.size())));
+}
+
+Set Emitter::executed(const schedule::Statement &statement, unsigned depth,
+                      unsigned fixed, Context &context) {
+  Set points = graph.executed(statement, depth);
+  for (unsigned k = 0; k < graph.stops.size(); ++k) {
+    const Stop &stop = graph.stops[k];
+    if (!graph.involves(points, stop))
+      continue;
+    auto at = lengthAt(statement, stop, fixed);
+    auto known = context.lengths.find(k);
+    if (at && known == context.lengths.end() &&
+        isCounted(stop, *at, context.points))
+      known = context.lengths.emplace(k, Length{*at}).first;
+    if (!at || known == context.lengths.end() || known->second.at != *at)
+      points = forgetParameters(points, {stop.end});
+  }
+  return points;
+}
+
+LogicalResult Emitter::tell(Operation *at, const Expr &expr, Context &context) {
+  for (auto &[k, length] : context.lengths) {
+    const Stop &stop = graph.stops[k];
+    if (length.state == Length::Told || !expr.mentions(stop.end))
+      continue;
+    if (length.state == Length::Running)
+      return at->emitError("E0805: the length of '")
+             << stop.dim << "' is needed here before its loop has ended";
+    sched::EndOp::create(
+        builder, at->getLoc(),
+        FlatSymbolRefAttr::get(builder.getContext(), stop.dim),
+        trl::getExprArrayAttr(builder.getContext(), length.at));
+    length.state = Length::Told;
+  }
+  return success();
+}
+
+LogicalResult Emitter::guard(Operation *at, const Set &set, Context &context) {
+  Set rest(isl_set_gist(set.copy(), context.points.copy()));
   rest = Set(isl_set_coalesce(rest.release()));
-  context = context & set;
+  context.points = context.points & set;
   if (isl_set_plain_is_universe(rest.get()) == isl_bool_true)
     return success();
   auto condition = toCondition(rest, variables);
   if (!condition)
     return at->emitError("E0803: the points of this equation have no static "
                          "description as a loop nest with guards");
+  if (failed(tell(at, *condition, context)))
+    return failure();
   auto test = sched::IfOp::create(builder, at->getLoc(), attr(*condition));
   builder.setInsertionPointToStart(&test.getBody().emplaceBlock());
   return success();
@@ -93,57 +204,108 @@ std::optional<Expr> Emitter::bound(const Set &points, const Set &context,
   return expr;
 }
 
-LogicalResult Emitter::emitLoop(const LoopTree &tree, Set context) {
+LogicalResult Emitter::emitLoop(const LoopTree &tree, Context context) {
   OpBuilder::InsertionGuard restore(builder);
   const schedule::Loop &loop = graph.loops[tree.loop];
   Operation *at = graph.statements[tree.members[0]].node;
   unsigned depth = variables.size() + 1;
+  // The dim that this loop is left by.
+  std::optional<unsigned> stopping;
+  for (unsigned k = 0; k < graph.stops.size(); ++k)
+    if (graph.loopOf(graph.stops[k]) == unsigned(tree.loop))
+      stopping = k;
   Set points;
   for (unsigned s : tree.members) {
-    Set executed = graph.executed(graph.statements[s], depth);
-    points = points ? points | executed : executed;
+    Set part = executed(graph.statements[s], depth, depth - 1, context);
+    points = points ? points | part : part;
   }
+  if (stopping)
+    points = forgetParameters(points, {graph.stops[*stopping].end});
   points = Set(isl_set_coalesce(points.release()));
   if (isEmpty(points))
     return success();
   Set outer(isl_set_project_out(points.copy(), isl_dim_set, depth - 1, 1));
   if (failed(guard(at, outer, context)))
     return failure();
-  auto lo = bound(points, context, false), hi = bound(points, context, true);
+  auto lo = bound(points, context.points, false),
+       hi = bound(points, context.points, true);
   if (!lo || !hi)
     return at->emitError("E0803: the range of loop '")
            << loop.variable << "' has no static description";
   *hi = *hi + Expr::constant(1);
+  if (failed(tell(at, *lo, context)) || failed(tell(at, *hi, context)))
+    return failure();
+  FlatSymbolRefAttr until;
+  ArrayAttr untilIndices;
+  variables.push_back(loop.variable);
+  if (stopping) {
+    const Stop &stop = graph.stops[*stopping];
+    const schedule::Statement &owner = graph.statements[stop.statement];
+    auto indices = lengthAt(owner, stop, depth - 1);
+    const LoopStep &step = owner.steps[depth - 1];
+    context.points = forgetParameters(context.points, {stop.end});
+    context.points = Set(isl_set_intersect_params(context.points.release(),
+                                                  graph.assumptions.copy()));
+    context.lengths[*stopping] = Length{*indices, Length::Running};
+    indices->push_back(dimValue(step, loop.variable));
+    until = FlatSymbolRefAttr::get(builder.getContext(), stop.until);
+    untilIndices = trl::getExprArrayAttr(builder.getContext(), *indices);
+  }
   auto op = sched::ForOp::create(
       builder, at->getLoc(), builder.getStringAttr(loop.variable), attr(*lo),
       attr(*hi), loop.reverse ? builder.getUnitAttr() : UnitAttr(),
       loop.parallel ? builder.getUnitAttr() : UnitAttr(),
-      /*lanes=*/IntegerAttr(), FlatSymbolRefAttr(), ArrayAttr());
+      /*lanes=*/IntegerAttr(), until, untilIndices);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
-  variables.push_back(loop.variable);
   Expr variable = Expr::var(loop.variable);
-  context = Set(isl_set_add_dims(context.release(), isl_dim_set, 1)) &
-            Coordinates(graph.context, variables, graph.params)
-                .where(Expr::conj(
-                    {Expr::ge(variable, *lo), Expr::lt(variable, *hi)}));
+  SmallVector<Expr> facts{Expr::ge(variable, *lo), Expr::lt(variable, *hi)};
+  if (stopping)
+    facts.push_back(
+        Expr::lt(variable, *lo + Expr::var(graph.stops[*stopping].end)));
+  context.points =
+      Set(isl_set_add_dims(context.points.release(), isl_dim_set, 1)) &
+      Coordinates(graph.context, variables, graph.params)
+          .where(Expr::conj(facts));
   LogicalResult result = emit(tree, context);
   variables.pop_back();
   return result;
 }
 
 LogicalResult Emitter::emitStatement(schedule::Statement &statement,
-                                     Set context) {
+                                     Context context) {
   OpBuilder::InsertionGuard restore(builder);
-  Set points = graph.executed(statement, statement.steps.size());
+  unsigned depth = statement.steps.size();
+  Set points = graph.executed(statement, depth);
   if (isEmpty(points))
     return success();
   pdg::NodeOp node = statement.node;
+  // Here the points must be exact: `end(t)` counts where the statement says,
+  // which is a point that there is once all the rest holds.
+  for (unsigned k = 0; k < graph.stops.size(); ++k) {
+    const Stop &stop = graph.stops[k];
+    if (!graph.involves(points, stop))
+      continue;
+    auto at = lengthAt(statement, stop, depth);
+    if (!at)
+      return node.emitError("E0805: the length of '")
+             << stop.dim << "' depends on dims that this does not have";
+    auto known = context.lengths.find(k);
+    if (known != context.lengths.end() && known->second.at == *at)
+      continue;
+    context.points = forgetParameters(context.points, {stop.end});
+    context.points = Set(isl_set_intersect_params(context.points.release(),
+                                                  graph.assumptions.copy()));
+    context.lengths.erase(k);
+    if (!isCounted(stop, *at, context.points) &&
+        failed(guard(node, graph.forgetStops(points), context)))
+      return failure();
+    context.lengths[k] = Length{*at};
+  }
   if (failed(guard(node, points, context)))
     return failure();
   SmallVector<Attribute> values(statement.dims.size());
   for (auto [step, variable] : llvm::zip(statement.steps, variables))
-    values[step.dim] = attr(Expr::floorDiv(
-        Expr::var(variable) - Expr::constant(step.shift), step.scale));
+    values[step.dim] = attr(dimValue(step, variable));
   ArrayAttr bindings = builder.getArrayAttr(values);
   if (node.getOutput()) {
     auto output = sched::OutputOp::create(
@@ -176,7 +338,7 @@ LogicalResult Emitter::emitStatement(schedule::Statement &statement,
   return success();
 }
 
-LogicalResult Emitter::emit(const LoopTree &tree, const Set &context) {
+LogicalResult Emitter::emit(const LoopTree &tree, const Context &context) {
   for (const LoopTree &child : tree.children)
     if (failed(child.loop < 0
                    ? emitStatement(graph.statements[child.statement], context)
@@ -217,6 +379,7 @@ private:
                                      memory::WindowCache &cache) {
     if (failed(computeSchedule(graph, preference)))
       return std::nullopt;
+    graph.addCountReads();
     LoopTree tree = buildLoopTree(graph);
     auto plan = memory::planMemory(graph, tree, cache);
     if (!plan)
@@ -268,7 +431,7 @@ private:
     Set none = Coordinates(context, {}, graph.params).universe();
     none =
         Set(isl_set_intersect_params(none.release(), graph.assumptions.copy()));
-    if (failed(emitter.emit(tree, none))) {
+    if (failed(emitter.emit(tree, {none, {}}))) {
       program.erase();
       return failure();
     }

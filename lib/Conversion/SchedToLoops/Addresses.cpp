@@ -128,8 +128,14 @@ Value Generator::emitExpr(const Expr &expr, bool inLanes) {
                                  ArrayRef(numbers)));
       return add(found->second, steps);
     }
-    if (auto end = ends.find(name); end != ends.end())
-      return load(end->second, constant(0), b.getI64Type());
+    if (auto stop = stops.find(name); stop != stops.end()) {
+      if (!scope.inBody)
+        return ends.at(name);
+      SmallVector<Expr> outer;
+      for (const std::string &dim : stop->second.getOuterDims())
+        outer.push_back(Expr::var(dim));
+      return countOf(name, outer);
+    }
     auto arg = cast<trl::ArgOp>(SymbolTable::lookupSymbolIn(module, name));
     Value base =
         offsetPointer(args, constant(argNumbers.at(name)), b.getI64Type());
@@ -175,6 +181,16 @@ Value Generator::emitExpr(const Expr &expr, bool inLanes) {
     return negate(operand(0));
   }
   llvm_unreachable("every kind is covered");
+}
+
+Value Generator::countOf(const std::string &end, ArrayRef<Expr> outer) {
+  SmallVector<Attribute> point;
+  for (const Expr &index : outer)
+    point.push_back(trl::AtAttr::get(
+        b.getContext(), trl::ExprAttr::get(b.getContext(), index)));
+  Place place =
+      placeOf(*stops.at(end).getCounted(), b.getArrayAttr(point), {}, {}, 1);
+  return loadFrom(place, constant(0), b.getI64Type());
 }
 
 Value Generator::linear(ArrayRef<int64_t> shape, ArrayRef<Value> indices) {

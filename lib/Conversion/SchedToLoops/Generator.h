@@ -65,6 +65,9 @@ struct Place {
 std::optional<llvm::SmallVector<int64_t>> inputExtents(mlir::ModuleOp module,
                                                        trl::InputOp input);
 
+/// What is known of the lengths of dims that stop early.
+Intervals stopLengths(mlir::ModuleOp module);
+
 class Generator {
 public:
   /// `recordable`: runs may be recorded.
@@ -98,6 +101,7 @@ private:
     std::map<std::string, mlir::Value> vectors;   ///< Of varying ones.
     Variances variances;
     Intervals ranges;
+    bool inBody = false; ///< Of a statement: names are those of its dims.
   };
 
   // Structure.
@@ -207,6 +211,8 @@ private:
   /// In each lane: a vector where they differ.
   mlir::Value emitLanes(const Expr &expr) { return emitExpr(expr, true); }
   mlir::Value emitExpr(const Expr &expr, bool inLanes);
+  /// The length `end(t)` at a point of t's outer dims.
+  mlir::Value countOf(const std::string &end, llvm::ArrayRef<Expr> outer);
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value subtract(mlir::Value x, mlir::Value y);
@@ -268,7 +274,8 @@ private:
   llvm::DenseSet<mlir::Value> borrowed;
   unsigned loopDepth = 0, numOutlined = 0;
   Scope scope;
-  std::map<std::string, mlir::Value> ends; ///< Where `end(t)` is kept.
+  std::map<std::string, mlir::Value> ends; ///< `end(t)`, between statements.
+  std::map<std::string, trl::DimOp> stops; ///< Dims by `end(t)`.
   std::map<std::string, sched::BufferOp> buffers;
   std::map<std::string, unsigned> argNumbers;
   std::map<std::string, std::string> texts; ///< Globals of constant strings.

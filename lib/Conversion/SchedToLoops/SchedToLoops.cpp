@@ -28,9 +28,10 @@ namespace {
 /// How many points an output has at most, if that is known.
 std::optional<int64_t> numPoints(sched::OutputOp output) {
   int64_t points = 1;
+  Intervals lengths = codegen::stopLengths(output->getParentOfType<ModuleOp>());
   for (auto iter : output.getDomain().getAsRange<trl::IterAttr>()) {
-    auto lo = iter.getLo().getExpr().getConst(),
-         hi = iter.getHi().getExpr().getConst();
+    auto lo = lengths.of(iter.getLo().getExpr()).lo,
+         hi = lengths.of(iter.getHi().getExpr()).hi;
     if (!lo || !hi || llvm::MulOverflow(points, *hi - *lo, points))
       return std::nullopt;
   }
@@ -49,7 +50,8 @@ void addText(OpBuilder &builder, ModuleOp module, StringRef name,
 }
 
 /// What the runtime reads at the start, a line each: `arg NAME TYPE DEFAULT`,
-/// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes.
+/// `report TYPE NAME` and its dims, `save TYPE NAME` and its points and axes,
+/// `at most` those of a dim that may stop early.
 std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
                      const codegen::Generator &generator) {
   std::string text;
@@ -103,14 +105,15 @@ std::string describe(ModuleOp module, ArrayRef<sched::OutputOp> outputs,
     auto type =
         cast<RankedTensorType>(output.getYield().getValues()[0].getType());
     if (output.getKind() == trl::OutputKind::save) {
-      SmallVector<int64_t> shape;
-      for (auto iter : output.getDomain().getAsRange<trl::IterAttr>())
-        shape.push_back(*iter.getHi().getExpr().getConst() -
-                        *iter.getLo().getExpr().getConst());
       os << "save " << type.getElementType() << ' ' << output.getName() << '\n'
-         << "points " << (ShapedType::getNumElements(shape)) << '\n';
-      llvm::append_range(shape, type.getShape());
-      for (int64_t extent : shape)
+         << "points " << *numPoints(output) << '\n';
+      Intervals lengths = codegen::stopLengths(module);
+      for (auto iter : output.getDomain().getAsRange<trl::IterAttr>()) {
+        Expr hi = iter.getHi().getExpr();
+        os << "axis " << *lengths.of(hi).hi - *iter.getLo().getExpr().getConst()
+           << (hi.isConst() ? "\n" : " at most\n");
+      }
+      for (int64_t extent : type.getShape())
         os << "axis " << extent << '\n';
       continue;
     }

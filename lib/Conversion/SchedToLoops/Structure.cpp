@@ -60,16 +60,25 @@ LogicalResult Generator::run() {
   args = entry->getArgument(1);
   scratchSpace = entry->getArgument(2);
   points = reserve(32 * maxLanes);
-  program.walk([&](sched::ForOp loop) {
-    if (loop.getUntil())
-      ends["end(" + loop.getName().str() + ")"] = reserve(1);
-  });
+  for (auto dim : module.getOps<trl::DimOp>())
+    if (dim.getCounted())
+      stops[dim.getEndName()] = dim;
+  scope.ranges = stopLengths(module);
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
     buffers[buffer.getTensor().str()] = buffer;
   if (failed(emitBlock(program.getBody().front())))
     return failure();
   func::ReturnOp::create(b, loc);
   return success();
+}
+
+Intervals codegen::stopLengths(ModuleOp module) {
+  Intervals lengths;
+  for (auto dim : module.getOps<trl::DimOp>())
+    if (dim.getUntil())
+      lengths.set(dim.getEndName(),
+                  {1, Intervals().of(dim.getExtent().getExpr()).hi});
+  return lengths;
 }
 
 std::optional<SmallVector<int64_t>> codegen::inputExtents(ModuleOp module,
@@ -86,6 +95,7 @@ std::optional<SmallVector<int64_t>> codegen::inputExtents(ModuleOp module,
 }
 
 LogicalResult Generator::emitBlock(Block &block) {
+  auto outerEnds = ends;
   for (Operation &op : block) {
     loc = op.getLoc();
     LogicalResult result = success();
@@ -102,9 +112,14 @@ LogicalResult Generator::emitBlock(Block &block) {
       result = emitStmt(stmt);
     else if (auto output = dyn_cast<sched::OutputOp>(op))
       result = emitOutput(output);
+    else if (auto end = dyn_cast<sched::EndOp>(op)) {
+      std::string name = ("end(" + end.getDim() + ")").str();
+      ends[name] = countOf(name, trl::getExprs(end.getIndices()));
+    }
     if (failed(result))
       return failure();
   }
+  ends = std::move(outerEnds);
   return success();
 }
 
@@ -122,8 +137,8 @@ LogicalResult Generator::emitFor(sched::ForOp op) {
 
 LogicalResult Generator::emitOutlined(sched::ForOp op) {
   SmallVector<Value> operands{arena, args, points, scratchSpace};
-  for (auto &[name, place] : ends)
-    operands.push_back(place);
+  for (auto &[name, length] : ends)
+    operands.push_back(length);
   for (auto &[name, value] : scope.variables)
     operands.push_back(value);
   std::string name = "timerl_loop_" + std::to_string(numOutlined++);
@@ -146,8 +161,8 @@ LogicalResult Generator::emitOutlined(sched::ForOp op) {
     args = entry->getArgument(1);
     points = entry->getArgument(2);
     scratchSpace = entry->getArgument(3);
-    for (auto &[end, place] : ends)
-      place = entry->getArgument(next++);
+    for (auto &[end, length] : ends)
+      length = entry->getArgument(next++);
     for (auto &[variable, value] : scope.variables)
       value = entry->getArgument(next++);
     if (failed(emitLoop(op)))
@@ -254,7 +269,8 @@ LogicalResult Generator::emitStoppingLoop(sched::ForOp op) {
             b, loc, arith::AndIOp::create(b, loc, below, state[1]), state[0]);
       },
       nullptr);
-  Block *after = b.createBlock(&loop.getAfter(), {}, {b.getI64Type()}, {loc});
+  Block *after = loop.getAfterBody();
+  b.setInsertionPointToStart(after);
   // The condition's region carries (variable, running), the body the variable.
   scope.variables[name] = after->getArgument(0);
   if (failed(emitBlock(op.getBody().front())))
@@ -268,13 +284,13 @@ LogicalResult Generator::emitStoppingLoop(sched::ForOp op) {
   Value next = add(after->getArgument(0), constant(1));
   scf::YieldOp::create(b, loc, ValueRange{next, negate(stop)});
   b.setInsertionPointAfter(loop);
-  store(subtract(loop.getResult(0), lo), ends.at("end(" + name + ")"),
-        constant(0));
   return success();
 }
 
 LogicalResult Generator::bind(Operation *op, ArrayAttr dims, ArrayAttr exprs) {
   Scope bound;
+  bound.inBody = true;
+  bound.ranges = stopLengths(module);
   for (auto [dim, expr] : llvm::zip(dims, trl::getExprs(exprs))) {
     std::string name = cast<StringAttr>(dim).str();
     bound.variables[name] = emitExpr(expr);
@@ -419,8 +435,8 @@ LogicalResult Generator::emitSave(sched::OutputOp output, const Operand &value,
   SmallVector<Value> places;
   SmallVector<int64_t> extents;
   for (auto iter : output.getDomain().getAsRange<trl::IterAttr>()) {
-    auto lo = iter.getLo().getExpr().getConst(),
-         hi = iter.getHi().getExpr().getConst();
+    auto lo = iter.getLo().getExpr().getConst();
+    auto hi = stopLengths(module).of(iter.getHi().getExpr()).hi;
     if (!lo || !hi)
       return unsupported(output, "`save` over a range that depends on the run");
     extents.push_back(*hi - *lo);

@@ -59,8 +59,8 @@ void Generator::inThreads(Value count, Operation *op,
   Type i64 = b.getI64Type();
   // All that the function needs travels in one array of words.
   SmallVector<Value *> captured{&arena, &args};
-  for (auto &[name, place] : ends)
-    captured.push_back(&place);
+  for (auto &[name, length] : ends)
+    captured.push_back(&length);
   for (auto &[name, value] : scope.variables)
     captured.push_back(&value);
   for (Value &value : kept)
@@ -93,11 +93,6 @@ void Generator::inThreads(Value count, Operation *op,
     }
     scratchSpace = entry->getArgument(1);
     points = reserve(32 * maxLanes);
-    // Loops inside that stop early do so for each thread by itself.
-    op->walk([&](sched::ForOp loop) {
-      if (loop.getUntil())
-        ends["end(" + loop.getName().str() + ")"] = reserve(1);
-    });
     inTask = true;
     body(entry->getArgument(2), entry->getArgument(3));
     inTask = false;

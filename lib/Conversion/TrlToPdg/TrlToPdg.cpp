@@ -31,13 +31,6 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (auto dim : module.getOps<trl::DimOp>())
-      if (dim.getUntil()) {
-        dim.emitError("E0803: dims that stop early are not supported by code "
-                      "generation yet; drop the `until` of '")
-            << dim.getSymName() << "' and mask instead";
-        return signalPassFailure();
-      }
     bool gradients = false;
     module.walk([&](trl::GradOp grad) {
       grad.emitError("E0001: a gradient is left; run trl-grad first");
@@ -50,6 +43,10 @@ public:
       unknown->emitError("E0405: nothing is known of the range of this index");
       return signalPassFailure();
     }
+
+    for (auto dim : module.getOps<trl::DimOp>())
+      if (dim.getUntil())
+        giveCount(dim);
 
     IslContext context;
     Program program(context, module);
@@ -77,6 +74,44 @@ private:
     for (const std::string &name : list)
       attrs.push_back(text(name));
     return ArrayAttr::get(&getContext(), attrs);
+  }
+
+  /// The equation of `until` counts, too: with each point t it stores t + 1.
+  void giveCount(trl::DimOp dim) {
+    auto module = dim->getParentOfType<ModuleOp>();
+    auto until = module.lookupSymbol<trl::TensorOp>(dim.getUntilAttr());
+    trl::EquationOp stop;
+    for (auto equation : module.getOps<trl::EquationOp>())
+      for (unsigned k = 0; k < equation.getNumTargets(); ++k)
+        if (equation.getTarget(k) == *dim.getUntil())
+          stop = equation;
+    if (!stop)
+      return;
+    OpBuilder builder(until);
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    std::string name = (dim.getSymName() + "$end").str();
+    auto tensor = cast<trl::TensorOp>(builder.clone(*until));
+    tensor.setSymName(name);
+    tensor.setPositionsAttr(
+        builder.getArrayAttr(until.getPositions().getValue().drop_back()));
+    tensor.setTypeAttr(TypeAttr::get(type));
+    auto symbol = FlatSymbolRefAttr::get(tensor.getSymNameAttr());
+    dim.setCountedAttr(symbol);
+
+    SmallVector<Expr> point = stop.getTargetIndices(0);
+    SmallVector<Attribute> targets(stop.getTargets().getValue()),
+        indices(stop.getIndices().getValue());
+    targets.push_back(symbol);
+    indices.push_back(trl::getExprArrayAttr(&getContext(),
+                                            ArrayRef<Expr>(point).drop_back()));
+    stop.setTargetsAttr(builder.getArrayAttr(targets));
+    stop.setIndicesAttr(builder.getArrayAttr(indices));
+    trl::YieldOp yield = stop.getYield();
+    builder.setInsertionPoint(yield);
+    auto count = trl::IndexOp::create(
+        builder, stop.getLoc(), type,
+        trl::ExprAttr::get(&getContext(), point.back() + Expr::constant(1)));
+    yield.getValuesMutable().append(count.getResult());
   }
 
   void convert(OpBuilder &builder, const Statement &statement) {

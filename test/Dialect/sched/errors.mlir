@@ -48,3 +48,31 @@ sched.program @main arena 64 {
     trl.yield %0 : tensor<f32>
   }
 }
+
+// -----
+
+// A length must have been told, for a dim that has one, and at a point of all its outer dims.
+trl.dim @t extent "4"
+sched.program @main arena 64 {
+  // expected-error @+1 {{uses 'end(t)', which is no variable of a loop around it}}
+  sched.for t = "0 : end(t)" {
+  }
+}
+
+// -----
+
+trl.dim @t extent "4"
+sched.program @main arena 64 {
+  // expected-error @+1 {{asks for the length of @t, which is not counted}}
+  sched.end @t[]
+}
+
+// -----
+
+trl.dim @t extent "4" until @u counted @n
+trl.tensor @u ["b", "t"] : tensor<i1>
+trl.tensor @n ["b"] : tensor<i64>
+sched.program @main arena 64 {
+  // expected-error @+1 {{needs an index for each of the 1 outer dims of @t}}
+  sched.end @t[]
+}
