@@ -80,7 +80,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
   app.allow_extras();
   std::vector<std::string> defines, sets, inputs;
   std::string color = "auto", errorFormat = "text";
-  app.add_option("program", invocation.input, "the program, a .trl file")
+  app.add_option("program", invocation.input,
+                 "the program, a .trl file, or the .mlir of a stage")
       ->type_name("FILE");
   app.add_option(
          "-o", invocation.output,
@@ -106,6 +107,16 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  "at most: 1, 4, 8, 16 (16)")
       ->check(CLI::IsMember({1, 4, 8, 16}))
       ->type_name("N");
+  std::vector<std::string> sanitizers;
+  app.add_option("--sanitize", sanitizers,
+                 "points: the executable tests at each read that its slot "
+                 "holds the point it wants")
+      ->check(CLI::IsMember({"points"}))
+      ->allow_extra_args(false)
+      ->type_name("WHAT");
+  bool trustSchedule = false;
+  app.add_flag("--no-verify-schedule", trustSchedule,
+               "do not check the schedule against its accesses");
   app.add_flag("--recordable", invocation.recordable,
                "the executable can record its runs (--record), which makes it "
                "slower");
@@ -276,6 +287,8 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
       invocation.dependencyFile = invocation.output + ".d";
   }
   invocation.forced = checkMode == "forced";
+  invocation.sanitizePoints = !sanitizers.empty();
+  invocation.checkSchedule = !trustSchedule;
   if (!splitPairs(defines, "-D", true, invocation.defines) ||
       !splitPairs(sets, "--set", false, invocation.argValues) ||
       !splitPairs(inputs, "--input", false, invocation.inputFiles))

@@ -7,9 +7,11 @@
 
 #include "timerl/Pipeline/Pipeline.h"
 #include "MlirDiagnostics.h"
+#include "ReadStage.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "pdg/PdgDialect.h"
 #include "timerl/Autodiff/Passes.h"
 #include "timerl/Check/Check.h"
 #include "timerl/Conversion/Passes.h"
@@ -44,10 +46,12 @@ static std::unique_ptr<mlir::Pass> plain(const Invocation &) {
   return create();
 }
 static std::unique_ptr<mlir::Pass> chooseLanes(const Invocation &invocation) {
-  return createChooseLanesPass(invocation.lanes);
+  return createChooseLanesPass(invocation.sanitizePoints ? 1
+                                                         : invocation.lanes);
 }
 static std::unique_ptr<mlir::Pass> toLoops(const Invocation &invocation) {
-  return createSchedToLoopsPass(invocation.recordable);
+  return createSchedToLoopsPass(invocation.recordable,
+                                invocation.sanitizePoints);
 }
 static constexpr IrStage irStages[] = {
     {"trl", plain<poly::createProveDefinitionsPass>},
@@ -159,6 +163,13 @@ static void interpretModule(mlir::ModuleOp module, const Invocation &invocation,
     diagnostic.note(call, "called here");
 }
 
+/// The stage that a module is.
+static llvm::StringRef stageOf(mlir::ModuleOp module) {
+  if (!module.getOps<sched::ProgramOp>().empty())
+    return "sched";
+  return module.getOps<pdg::GraphOp>().empty() ? "trl" : "pdg";
+}
+
 /// Object code of a module of loops, linked if asked for.
 static std::string makeCode(mlir::ModuleOp module, llvm::StringRef stage,
                             const Invocation &invocation, Times &times,
@@ -197,32 +208,50 @@ std::string timerl::runPipeline(const Invocation &invocation,
   llvm::raw_string_ostream os(text);
   Times times(invocation.timeReport);
 
-  LoadedProgram program = loadProgram(
-      invocation.input, {invocation.includePaths}, sources, diagnostics);
-  if (diagnostics.hasErrors())
-    return text;
-  times.add("parsing");
-  if (invocation.emit == "ast") {
-    ast::print(program.main(), os);
-    return text;
-  }
-
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   DiagnosticBridge bridge(context, sources, diagnostics);
-  auto module =
-      elaborate(context, program, sources, {invocation.defines}, diagnostics);
-  if (!module)
-    return text;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  // Where the pipeline begins.
+  llvm::StringRef first = irStages[0].name;
+  if (llvm::StringRef(invocation.input).ends_with(".mlir")) {
+    module = readStage(context, invocation.input, sources, diagnostics);
+    if (!module)
+      return text;
+    first = stageOf(*module);
+    times.add("parsing");
+  } else {
+    LoadedProgram program = loadProgram(
+        invocation.input, {invocation.includePaths}, sources, diagnostics);
+    if (diagnostics.hasErrors())
+      return text;
+    times.add("parsing");
+    if (invocation.emit == "ast") {
+      ast::print(program.main(), os);
+      return text;
+    }
+    module =
+        elaborate(context, program, sources, {invocation.defines}, diagnostics);
+    if (!module)
+      return text;
+    times.add("elaboration");
+  }
   bool asJson = invocation.emit == "schedule-json";
   llvm::StringRef last = invocation.interpret ? "trl"
                          : asJson ? "sched"
                                   : llvm::StringRef(invocation.emit);
-  times.add("elaboration");
+  bool begun = false;
   for (const IrStage &stage : irStages) {
-    if (!runPass(*module, stage.createPass(invocation), diagnostics))
-      return text;
-    times.add(stage.name);
-    if (stage.createCheck) {
+    // What is read is a stage already; a program in `trl` is still proved.
+    bool isFirst = !begun && stage.name == first;
+    begun |= isFirst;
+    if (!begun)
+      continue;
+    if (!isFirst || stage.name == irStages[0].name) {
+      if (!runPass(*module, stage.createPass(invocation), diagnostics))
+        return text;
+      times.add(stage.name);
+    }
+    if (stage.createCheck && invocation.checkSchedule) {
       if (!runPass(*module, stage.createCheck(), diagnostics))
         return text;
       times.add(stage.name.str() + ", checked");

@@ -118,6 +118,9 @@ void timerl::rt::readDescription() {
       program.arenaBytes = strtoll(line, nullptr, 10);
     } else if (!strcmp(kind, "scratch")) {
       program.scratchBytes = strtoll(line, nullptr, 10);
+    } else if (!strcmp(kind, "sanitize")) {
+      program.sanitizeGranule = strtoll(line, &line, 10);
+      program.sanitizeRank = strtoll(line, nullptr, 10);
     } else if (!strcmp(kind, "buffer")) {
       program.buffers = static_cast<Buffer *>(
           allocate(program.buffers, sizeof(Buffer) * (program.numBuffers + 1)));
@@ -264,6 +267,9 @@ static void printHelp() {
       "                      if compiled with --recordable\n"
       "  --print-schedule    the loops, statements and buffers, as JSON\n"
       "  --print-memory      the arena, and the place of each buffer in it");
+  if (program.sanitizeGranule)
+    puts("  --order ORDER       ascending or descending: how loops without an\n"
+         "                      order run");
   if (program.numInputs)
     puts(
         "  --input NAME=FILE   an input's NPY file, or an NPZ archive with it");
@@ -351,6 +357,7 @@ int main(int argc, char **argv) {
   readDescription();
   const char *npz = nullptr, *recordPath = nullptr;
   int threads = 0;
+  bool descends = false;
   for (int k = 1; k < argc; ++k) {
     if (strncmp(argv[k], "--", 2) || !argv[k][2])
       fail(2, "unexpected argument `%s`; see `--help`", argv[k]);
@@ -381,8 +388,10 @@ int main(int argc, char **argv) {
          metrics = !arg && !strcmp(name, "metrics"),
          save = !arg && !strcmp(name, "save"),
          record = !arg && !strcmp(name, "record"),
-         input = !arg && !strcmp(name, "input");
-    if (!arg && !seed && !parallel && !metrics && !save && !record && !input)
+         input = !arg && !strcmp(name, "input"),
+         order = !arg && program.sanitizeGranule && !strcmp(name, "order");
+    if (!arg && !seed && !parallel && !metrics && !save && !record && !input &&
+        !order)
       unknownOption(name);
     if (!value) {
       if (k + 1 == argc)
@@ -405,6 +414,11 @@ int main(int argc, char **argv) {
       recordPath = value;
     if (input)
       setInput(value);
+    if (order) {
+      descends = !strcmp(value, "descending");
+      if (!descends && strcmp(value, "ascending"))
+        fail(2, "`--order %s`: expected ascending or descending", value);
+    }
     if (parallel) {
       char *end = nullptr;
       errno = 0;
@@ -427,6 +441,8 @@ int main(int argc, char **argv) {
   // Denormals are zero, as operands and as results.
   _mm_setcsr(_mm_getcsr() | 0x8040);
 #endif
+  if (program.sanitizeGranule)
+    threads = 1;
   if (!threads)
     threads = availableProcessors();
   if (threads > maxThreads)
@@ -449,6 +465,7 @@ int main(int argc, char **argv) {
   storeArgs(slots);
   loadInputs(slots);
   prepareReports();
+  prepareSanitizer(static_cast<char *>(arena), descends);
   if (npz)
     prepareSaves();
   if (recordPath)

@@ -19,6 +19,7 @@
 // What the compiler generates: the program, and its description, a line each of
 //   arena BYTES
 //   scratch BYTES, which each thread needs
+//   sanitize BYTES RANK, where slots are tested
 //   arg NAME TYPE DEFAULT
 //   input TYPE NAME, followed by extent LENGTH for each axis
 //   buffer OFFSET BYTES TENSOR
@@ -110,6 +111,9 @@ struct Program {
   Record *records;
   int numRecords;
   int64_t arenaBytes, scratchBytes;
+  /// Of a build that tests its slots: bytes of the narrowest element (else 0),
+  /// and the greatest number of a point's coordinates.
+  int64_t sanitizeGranule, sanitizeRank;
   uint64_t seed;
 };
 extern Program program;
@@ -145,6 +149,10 @@ void loadInputs(int64_t *slots);
 int availableProcessors();
 /// Starts the other threads; each gets its part of `scratch`.
 void startThreads(int count, char *scratch, int64_t scratchBytes);
+
+/// Room to keep what each slot holds, if slots are tested. `descends`: loops
+/// without an order run backwards.
+void prepareSanitizer(const char *arena, bool descends);
 
 /// Room for the rows of all reports, so that a run allocates nothing.
 void prepareReports();

@@ -127,8 +127,6 @@ class Program:
                 if "t" in scope:
                     options += [f"(sum(k in t:end(t)) 0.7^(k - t) * ({body}) / {self.extents['t']})",
                                 f"(mean(k in 0:end(t) when k % 2 == t % 2) ({body}))"]
-            del self.extents["k"]
-            self.extents["k"] = 1
             body = self.number(scope + ("k",), depth - 1) + " * (1 + k) / 8"
             if "t" in scope:
                 options += [f"(sum(k in 0:t+1) 0.7^(t - k) * ({body}) / {self.extents['t']})",

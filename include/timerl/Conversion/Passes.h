@@ -30,8 +30,10 @@ std::unique_ptr<mlir::Pass> createPdgToSchedPass();
 /// `convert-sched-to-loops`: one function of loops over scalars in the arena,
 /// and a global text that tells the runtime of args and reports. Error: E0501
 /// what the code generator does not support yet. `recordable`: every value that
-/// is stored goes to the runtime, too, which may keep it.
-std::unique_ptr<mlir::Pass> createSchedToLoopsPass(bool recordable = false);
+/// is stored goes to the runtime, too, which may keep it. `sanitize`: reads test
+/// which point their slot holds; for schedules without lanes.
+std::unique_ptr<mlir::Pass> createSchedToLoopsPass(bool recordable = false,
+                                                   bool sanitize = false);
 
 void registerTrlToPdgPass();
 void registerPdgToSchedPass();

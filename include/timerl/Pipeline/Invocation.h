@@ -29,6 +29,8 @@ struct Invocation {
   unsigned optimisation = 2;           ///< -O0 to -O3
   std::string cpu = "native";          ///< --target-cpu
   unsigned lanes = 16;                 ///< --lanes; 1: loops stay as they are
+  bool sanitizePoints = false;         ///< --sanitize=points
+  bool checkSchedule = true;           ///< --no-verify-schedule
   bool recordable = false;             ///< --recordable
   bool verbose = false;                ///< -v
   bool showCommands = false;           ///< -###

@@ -188,8 +188,10 @@ Value Generator::countOf(const std::string &end, ArrayRef<Expr> outer) {
   for (const Expr &index : outer)
     point.push_back(trl::AtAttr::get(
         b.getContext(), trl::ExprAttr::get(b.getContext(), index)));
-  Place place =
-      placeOf(*stops.at(end).getCounted(), b.getArrayAttr(point), {}, {}, 1);
+  StringRef tensor = *stops.at(end).getCounted();
+  ArrayAttr where = b.getArrayAttr(point);
+  Place place = placeOf(tensor, where, {}, {}, 1);
+  trace(Access::Read, tensor, where, {}, {}, place, 1, b.getI64Type());
   return loadFrom(place, constant(0), b.getI64Type());
 }
 

@@ -386,6 +386,8 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
     elements *= extent;
   if (extents.empty()) {
     Place from = placeOf(source, read.getIndices(), {}, dynamic, elements);
+    trace(Access::Read, source, read.getIndices(), {}, dynamic, from, elements,
+          elementType);
     if (type.getRank() == 0) {
       define(read, loadFrom(from, constant(0), elementType));
       return success();
@@ -401,6 +403,8 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
   Operand held = scratch(type, isVarying(read));
   loopNest(extents, [&](ArrayRef<Value> at) {
     Place from = placeOf(source, read.getIndices(), at, dynamic, elements);
+    trace(Access::Read, source, read.getIndices(), at, dynamic, from, elements,
+          elementType);
     Value to = multiply(linear(extents, at), constant(elements));
     loop(constant(0), constant(elements), [&](Value k) {
       put(held, add(to, k), loadFrom(from, k, elementType));

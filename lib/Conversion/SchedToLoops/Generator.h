@@ -70,9 +70,10 @@ Intervals stopLengths(mlir::ModuleOp module);
 
 class Generator {
 public:
-  /// `recordable`: runs may be recorded.
+  /// `recordable`: runs may be recorded. `sanitize`: reads test which point
+  /// their slot holds.
   Generator(mlir::ModuleOp module, sched::ProgramOp program,
-            mlir::OpBuilder &builder, bool recordable);
+            mlir::OpBuilder &builder, bool recordable, bool sanitize);
 
   /// Emits the whole program; failure after an error is reported.
   mlir::LogicalResult run();
@@ -136,6 +137,19 @@ private:
                  llvm::MutableArrayRef<mlir::Value> kept,
                  llvm::function_ref<void(mlir::Value lo, mlir::Value hi)> body);
   mlir::Value reserve(int64_t words);
+
+  // Tests of slots.
+  enum class Access { Read, Write };
+  void declareSanitizer();
+  /// What an op is called in messages, and where it stands.
+  std::string describePlace(mlir::Operation *op);
+  /// Tells the runtime of an access to a value of `elements` elements.
+  void trace(Access access, llvm::StringRef tensor, mlir::ArrayAttr indices,
+             llvm::ArrayRef<mlir::Value> at,
+             llvm::ArrayRef<mlir::Value> dynamic, const Place &place,
+             int64_t elements, mlir::Type type);
+  mlir::Value inChosenOrder(mlir::Value variable, mlir::Value lo,
+                            mlir::Value hi);
 
   // Bodies.
   mlir::LogicalResult emitOps(mlir::Block &block);
@@ -260,6 +274,8 @@ private:
   sched::ProgramOp program;
   mlir::OpBuilder &b;
   mlir::Location loc;
+  bool sanitize;
+  mlir::Operation *current = nullptr; ///< Statement, output or loop's end.
   mlir::Value arena, args, scratchSpace;
   bool recordable;
   bool inTask = false; ///< On one of the threads.

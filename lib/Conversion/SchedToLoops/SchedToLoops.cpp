@@ -146,8 +146,27 @@ void widenBytes(ModuleOp module) {
   });
 }
 
+/// `sanitize BYTES RANK`: the narrowest element, and the most coordinates.
+std::string describeShadow(sched::ProgramOp program) {
+  unsigned width = 8;
+  size_t rank = 0;
+  for (auto buffer : program.getBody().front().getOps<sched::BufferOp>()) {
+    auto tensor = SymbolTable::lookupNearestSymbolFrom<trl::TensorOp>(
+        buffer, buffer.getTensorAttr());
+    auto type = cast<RankedTensorType>(tensor.getType());
+    width = std::min(width, (type.getElementTypeBitWidth() + 7) / 8);
+    rank = std::max(rank, buffer.getWindow().size());
+  }
+  return "sanitize " + std::to_string(width) + " " + std::to_string(rank) +
+         "\n";
+}
+
 struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedToLoops)
+  Option<bool> sanitize{
+      *this, "sanitize",
+      llvm::cl::desc("reads test which point their slot holds"),
+      llvm::cl::init(false)};
   StringRef getArgument() const override { return "convert-sched-to-loops"; }
   StringRef getDescription() const override {
     return "Turn a schedule into a function of loops over its arena";
@@ -158,9 +177,13 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
   }
 
   SchedToLoops() = default;
-  explicit SchedToLoops(bool record) { recordable = record; }
+  SchedToLoops(bool record, bool test) {
+    recordable = record;
+    sanitize = test;
+  }
   SchedToLoops(const SchedToLoops &other) : PassWrapper(other) {
     recordable = other.recordable;
+    sanitize = other.sanitize;
   }
   Option<bool> recordable{*this, "recordable",
                           llvm::cl::desc("runs may be recorded"),
@@ -196,7 +219,8 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
     llvm::raw_string_ostream json(schedule);
     schedule::writeScheduleJson(program, json);
     widenBytes(module);
-    codegen::Generator generator(module, program, builder, recordable);
+    codegen::Generator generator(module, program, builder, recordable,
+                                 sanitize);
     if (failed(generator.run()))
       return signalPassFailure();
     for (auto &[name, record] : generator.recorded)
@@ -210,7 +234,8 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
         }
     builder.setInsertionPointToEnd(module.getBody());
     addText(builder, module, "timerl_program_text",
-            describe(module, outputs, generator));
+            describe(module, outputs, generator) +
+                (sanitize ? describeShadow(program) : ""));
     addText(builder, module, "timerl_program_schedule", std::move(schedule));
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (!isa<func::FuncOp, LLVM::GlobalOp>(op))
@@ -220,7 +245,8 @@ struct SchedToLoops : PassWrapper<SchedToLoops, OperationPass<ModuleOp>> {
 
 } // namespace
 
-std::unique_ptr<Pass> timerl::createSchedToLoopsPass(bool recordable) {
-  return std::make_unique<SchedToLoops>(recordable);
+std::unique_ptr<Pass> timerl::createSchedToLoopsPass(bool recordable,
+                                                     bool sanitize) {
+  return std::make_unique<SchedToLoops>(recordable, sanitize);
 }
 void timerl::registerSchedToLoopsPass() { PassRegistration<SchedToLoops>(); }

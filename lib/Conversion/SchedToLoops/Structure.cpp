@@ -17,9 +17,9 @@ using namespace timerl;
 using namespace timerl::codegen;
 
 Generator::Generator(ModuleOp module, sched::ProgramOp program, OpBuilder &b,
-                     bool recordable)
+                     bool recordable, bool sanitize)
     : module(module), program(program), b(b), loc(program.getLoc()),
-      recordable(recordable) {}
+      sanitize(sanitize), recordable(recordable) {}
 
 LogicalResult Generator::unsupported(Operation *op, const llvm::Twine &what) {
   return op->emitError() << "E0501: " << what
@@ -51,6 +51,8 @@ LogicalResult Generator::run() {
   declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
   declare("timerl_rt_draw",
           {i64, pointer, i64, i64, pointer, i64, i64, i64, i64, i64});
+  if (sanitize)
+    declareSanitizer();
   auto function =
       func::FuncOp::create(b, loc, "timerl_program_run",
                            b.getFunctionType({pointer, pointer, pointer}, {}));
@@ -114,6 +116,7 @@ LogicalResult Generator::emitBlock(Block &block) {
       result = emitOutput(output);
     else if (auto end = dyn_cast<sched::EndOp>(op)) {
       std::string name = ("end(" + end.getDim() + ")").str();
+      current = end;
       ends[name] = countOf(name, trl::getExprs(end.getIndices()));
     }
     if (failed(result))
@@ -208,6 +211,8 @@ LogicalResult Generator::emitCountedLoop(sched::ForOp op) {
   loop(lo, hi, [&](Value variable) {
     if (op.getReverse())
       variable = subtract(add(lo, subtract(hi, constant(1))), variable);
+    else if (op.getParallel() && sanitize)
+      variable = inChosenOrder(variable, lo, hi);
     body(variable);
   });
   return result;
@@ -278,9 +283,11 @@ LogicalResult Generator::emitStoppingLoop(sched::ForOp op) {
   SmallVector<Attribute> points;
   for (auto index : op.getUntilIndices()->getAsRange<trl::ExprAttr>())
     points.push_back(trl::AtAttr::get(b.getContext(), index));
-  Value stop =
-      loadFrom(placeOf(*op.getUntil(), b.getArrayAttr(points), {}, {}, 1),
-               constant(0), b.getI1Type());
+  ArrayAttr where = b.getArrayAttr(points);
+  Place place = placeOf(*op.getUntil(), where, {}, {}, 1);
+  current = op;
+  trace(Access::Read, *op.getUntil(), where, {}, {}, place, 1, b.getI1Type());
+  Value stop = loadFrom(place, constant(0), b.getI1Type());
   Value next = add(after->getArgument(0), constant(1));
   scf::YieldOp::create(b, loc, ValueRange{next, negate(stop)});
   b.setInsertionPointAfter(loop);
@@ -313,6 +320,7 @@ LogicalResult Generator::bind(Operation *op, ArrayAttr dims, ArrayAttr exprs) {
 
 LogicalResult Generator::emitStmt(sched::StmtOp stmt) {
   Scope outer = scope;
+  current = stmt;
   if (failed(bind(stmt, stmt.getDims(), stmt.getValues())) ||
       failed(emitOps(stmt.getBody().front())))
     return failure();
@@ -347,6 +355,8 @@ void Generator::storeResult(const Operand &value, StringRef tensor,
     elements /= extent ? extent : 1;
   loopNest(extents, [&](ArrayRef<Value> at) {
     Place to = placeOf(tensor, indices, at, {}, elements);
+    trace(Access::Write, tensor, indices, at, {}, to, elements,
+          value.type.getElementType());
     Value from = multiply(linear(extents, at), constant(elements));
     if (value.isScalar())
       storeTo(to, constant(0), value.value);
@@ -362,6 +372,7 @@ LogicalResult Generator::emitOutput(sched::OutputOp output) {
   if (output.getDims().size() > 32)
     return unsupported(output, "a report over more than 32 dims");
   Scope outer = scope;
+  current = output;
   if (failed(bind(output, output.getDims(), output.getValues())) ||
       failed(emitOps(output.getBody().front())))
     return failure();

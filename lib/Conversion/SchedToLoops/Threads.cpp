@@ -26,7 +26,7 @@ using namespace timerl::codegen;
 static constexpr double leastWork = 300'000;
 
 bool Generator::isWorthThreads(double work) const {
-  return !inTask && lanes == 1 && work >= leastWork;
+  return !inTask && !sanitize && lanes == 1 && work >= leastWork;
 }
 
 bool Generator::isTask(sched::ForOp op) const {
