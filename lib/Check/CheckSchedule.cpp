@@ -420,6 +420,15 @@ bool Checker::isClobbered(const Role &write, const Role &other,
   for (const Role *role : {&read, &write, &other})
     llvm::append_range(names, role->variables);
   SmallVector<Expr> first = before(write, other, Order::May);
+  // What one statement stores, it stores one after the other.
+  if (write.access != other.access &&
+      write.access->place == other.access->place) {
+    SmallVector<Expr> equal;
+    for (const Loop &loop : placeOf(write).loops)
+      equal.push_back(Expr::eq(Expr::var(write.prefix + loop.name),
+                               Expr::var(other.prefix + loop.name)));
+    first.push_back(Expr::conj(equal));
+  }
   SmallVector<Expr> second = before(other, read, Order::May);
   SmallVector<Expr> required = before(write, read, Order::Must);
   if (first.empty() || second.empty() || required.empty())

@@ -36,23 +36,26 @@ static bool sharesOuterPoint(const Graph &graph, const Stop &stop,
   return true;
 }
 
+/// The points of the loops around, and of this one, at which it is executed.
+static Set executedIn(const Graph &graph, const schedule::Statement &statement,
+                      const Candidate::Alignment &alignment, int64_t origin) {
+  schedule::Statement inside = statement;
+  inside.steps.push_back(
+      {0, 0, alignment.dim, alignment.scale, alignment.shift - origin});
+  return graph.executed(inside, inside.steps.size());
+}
+
 /// Whether a statement's points in the loop are among those that the dim has.
 static bool fits(const Graph &graph, const Stop &stop,
                  const schedule::Statement &member,
-                 const Candidate::Alignment &alignment, int64_t origin) {
-  Coordinates space(graph.context, member.dims, graph.params, member.name);
-  Expr point = Expr::var(member.dims[alignment.dim]) * alignment.scale +
-               Expr::constant(alignment.shift - origin);
-  auto within = [&](const Set &points, const Expr &end) {
-    return isSubset(points,
-                    space.where(Expr::conj({Expr::ge(point, Expr::constant(0)),
-                                            Expr::lt(point, end)})));
-  };
-  // The first is always there.
-  if (within(member.points, Expr::constant(1)))
-    return true;
-  return within(member.domain, Expr::var(stop.end)) &&
-         sharesOuterPoint(graph, stop, member);
+                 const Candidate::Alignment &alignment,
+                 const Candidate::Alignment &owner) {
+  if (graph.involves(member.domain, stop) &&
+      !sharesOuterPoint(graph, stop, member))
+    return false;
+  return isSubset(
+      executedIn(graph, member, alignment, owner.shift),
+      executedIn(graph, graph.statements[stop.statement], owner, owner.shift));
 }
 
 std::optional<StopConflict> schedule::findStopConflict(const Graph &graph,
@@ -67,9 +70,8 @@ std::optional<StopConflict> schedule::findStopConflict(const Graph &graph,
     if (loop.reverse || owner->second.scale != 1 || statement.countFree() > 1)
       return StopConflict{k, std::nullopt};
     for (unsigned s : members)
-      if (s != stop.statement &&
-          !fits(graph, stop, graph.statements[s], loop.alignments.at(s),
-                owner->second.shift))
+      if (s != stop.statement && !fits(graph, stop, graph.statements[s],
+                                       loop.alignments.at(s), owner->second))
         return StopConflict{k, s};
   }
   return std::nullopt;

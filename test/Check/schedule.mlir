@@ -182,3 +182,24 @@ sched.program @main arena 8192 {
     trl.yield %0 : tensor<f32>
   }
 }
+
+// -----
+
+// Two values of one statement, in the same bytes.
+trl.tensor @x [] : tensor<f32>
+trl.tensor @y [] : tensor<f32>
+sched.program @main arena 64 {
+  sched.buffer @x window [] origin [] at 0 bytes 4 live [0, 1]
+  sched.buffer @y window [] origin [] at 0 bytes 4 live [0, 1]
+  // expected-note @+2 {{written by 'x'}}
+  // expected-note @+1 {{by 'x'}}
+  sched.stmt "x" () defines @x[], @y[] {
+    %0 = trl.constant dense<1.0> : tensor<f32>
+    trl.yield %0, %0 : tensor<f32>, tensor<f32>
+  }
+  sched.output report "m" () over () {
+    // expected-error @+1 {{x[], which 'm' reads, is overwritten before by y[]}}
+    %0 = trl.read @x[] : tensor<f32>
+    trl.yield %0 : tensor<f32>
+  }
+}
