@@ -50,6 +50,8 @@ int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
 
+/// Where the first read that a value's axis comes from begins; 0 if nothing
+/// tells.
 Expr startOf(Value value, int64_t axis) {
   Operation *op = value.getDefiningOp();
   Expr none = Expr::constant(0);

@@ -48,6 +48,15 @@ Value Generator::extractLane(Value vector, int64_t lane) {
       arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(lane)));
 }
 
+Value Generator::laneNumbers() {
+  SmallVector<int64_t> numbers(lanes);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(VectorType::get({lanes}, b.getI64Type()),
+                             ArrayRef(numbers)));
+}
+
 Value Generator::anyLane(Value condition) {
   if (!isa<VectorType>(condition.getType()))
     return condition;
@@ -120,13 +129,7 @@ Value Generator::emitExpr(const Expr &expr, bool inLanes) {
         return found->second;
       if (variance->second == Variance::Varying)
         return scope.vectors.at(name);
-      SmallVector<int64_t> numbers(lanes);
-      std::iota(numbers.begin(), numbers.end(), 0);
-      Value steps = arith::ConstantOp::create(
-          b, loc,
-          DenseElementsAttr::get(VectorType::get({lanes}, b.getI64Type()),
-                                 ArrayRef(numbers)));
-      return add(found->second, steps);
+      return add(found->second, laneNumbers());
     }
     if (auto stop = stops.find(name); stop != stops.end()) {
       if (!scope.inBody)
@@ -404,16 +407,8 @@ Value Generator::gather(const Operand &operand, Value index) {
   Operand from = inMemory(operand);
   Type type = from.type.getElementType();
   Value offset = multiply(index, constant(from.stride));
-  if (from.varying) {
-    SmallVector<int64_t> numbers(lanes);
-    std::iota(numbers.begin(), numbers.end(), 0);
-    offset =
-        add(offset,
-            arith::ConstantOp::create(
-                b, loc,
-                DenseElementsAttr::get(VectorType::get({lanes}, b.getI64Type()),
-                                       ArrayRef(numbers))));
-  }
+  if (from.varying)
+    offset = add(offset, laneNumbers());
   return loadFrom({from.value, offset, 1, true}, constant(0), type);
 }
 

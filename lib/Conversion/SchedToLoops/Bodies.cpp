@@ -311,9 +311,11 @@ LogicalResult Generator::emitElementwise(Operation &op) {
 }
 
 /// Ends the run with a message when a computed index is out of the range that
-/// the program declares for it.
-void Generator::checkIndex(trl::ReadOp read, Value position,
-                           trl::DynamicAttr declared) {
+/// the program declares for it. The result is the index, or, where the branch
+/// that asks for it is not taken, one that is in the range: the read is emitted
+/// for all lanes.
+Value Generator::checkIndex(trl::ReadOp read, Value position,
+                            trl::DynamicAttr declared) {
   Value lo = emitExpr(declared.getLo().getExpr()),
         hi = emitExpr(declared.getHi().getExpr());
   auto compare = [&](arith::CmpIPredicate predicate, Value x,
@@ -324,9 +326,14 @@ void Generator::checkIndex(trl::ReadOp read, Value position,
   Value outside = arith::OrIOp::create(
       b, loc, compare(arith::CmpIPredicate::slt, position, lo),
       compare(arith::CmpIPredicate::sge, position, hi));
-  // Lanes that take another branch have no say.
-  if (active && isa<VectorType>(outside.getType()))
-    outside = arith::AndIOp::create(b, loc, outside, active);
+  Value safe = position;
+  if (active) {
+    // Lanes that take another branch have no say; an index that is the same in
+    // all of them counts if any lane is here.
+    Value here = isa<VectorType>(outside.getType()) ? active : anyLane(active);
+    safe = select(here, position, lo);
+    outside = arith::AndIOp::create(b, loc, outside, here);
+  }
   std::string place;
   if (auto file = read.getLoc()->findInstanceOf<FileLineColLoc>())
     place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
@@ -343,6 +350,7 @@ void Generator::checkIndex(trl::ReadOp read, Value position,
         b, loc, "timerl_rt_outside", TypeRange(),
         ValueRange{text(read.getSource()), text(place), bad, lo, hi});
   });
+  return safe;
 }
 
 /// The address of a constant string.
@@ -379,7 +387,7 @@ LogicalResult Generator::emitRead(trl::ReadOp read) {
     dynamic.push_back(castScalar(get(read.getDynamic()[dynamic.size()]).value,
                                  b.getI64Type()));
     if (computed.getChecked())
-      checkIndex(read, dynamic.back(), computed);
+      dynamic.back() = checkIndex(read, dynamic.back(), computed);
   }
   int64_t elements = 1;
   for (int64_t extent : type.getShape().drop_front(extents.size()))

@@ -221,9 +221,8 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
     Value none = constant(0);
     if (inLanes) {
       // Tiles of the result stay in registers along the contracted axis.
-      int64_t width = columns == 1 ? 1 : tileOf(columns, rows == 1 ? 16 : 4);
-      int64_t height = tileOf(rows, std::max<int64_t>(1, 16 / width));
-      tiles(rows, height, [&](Value i, int64_t tall) {
+      auto [height, width] = tileShape(rows, columns);
+      tiles(rows, height, [&, width = width](Value i, int64_t tall) {
         tiles(columns, width, [&](Value j, int64_t wide) {
           Value zero = splat(initial(trl::Reduction::sum, elementType));
           SmallVector<Value> sums(tall * wide, zero);

@@ -156,8 +156,8 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
   mlir::LogicalResult emitRead(trl::ReadOp read);
-  void checkIndex(trl::ReadOp read, mlir::Value position,
-                  trl::DynamicAttr declared);
+  mlir::Value checkIndex(trl::ReadOp read, mlir::Value position,
+                         trl::DynamicAttr declared);
   mlir::LogicalResult emitRandom(trl::RandomOp random);
   void emitScatter(trl::ScatterOp scatter);
   mlir::LogicalResult emitBranches(mlir::Operation *op, mlir::Value condition,
@@ -186,6 +186,8 @@ private:
   // Products.
   void emitMatmul(trl::MatmulOp matmul);
   static int64_t tileOf(int64_t length, int64_t most);
+  /// Rows and columns of a tile of a result, as many as registers hold.
+  static std::pair<int64_t, int64_t> tileShape(int64_t rows, int64_t columns);
   void tiles(int64_t length, int64_t size,
              llvm::function_ref<void(mlir::Value start, int64_t size)> body);
   /// Whether products read the operand in its place: no copy is made.
@@ -216,6 +218,8 @@ private:
   void match(mlir::Value &x, mlir::Value &y);
   /// Whether a condition holds in any lane.
   mlir::Value anyLane(mlir::Value condition);
+  /// 0, 1, 2, ... over the lanes.
+  mlir::Value laneNumbers();
   mlir::Value extractLane(mlir::Value vector, int64_t lane);
 
   // Expressions and addresses.

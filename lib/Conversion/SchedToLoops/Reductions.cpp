@@ -318,6 +318,12 @@ int64_t Generator::tileOf(int64_t length, int64_t most) {
   return std::min(length, most);
 }
 
+std::pair<int64_t, int64_t> Generator::tileShape(int64_t rows,
+                                                 int64_t columns) {
+  int64_t width = columns == 1 ? 1 : tileOf(columns, rows == 1 ? maxTile : 4);
+  return {tileOf(rows, std::max<int64_t>(1, maxTile / width)), width};
+}
+
 /// Tiles along an axis: start and size of each, the last may be smaller.
 void Generator::tiles(int64_t length, int64_t size,
                       llvm::function_ref<void(Value, int64_t)> body) {
@@ -442,9 +448,8 @@ LogicalResult Generator::emitReduceOver(trl::ReduceOverOp reduce) {
       bool matrix = type.getRank() == 2;
       int64_t columns = matrix ? type.getDimSize(1) : 1,
               rows = matrix ? type.getDimSize(0) : type.getNumElements();
-      int64_t width = matrix ? tileOf(columns, rows == 1 ? maxTile : 4) : 1;
-      int64_t height = tileOf(rows, std::max<int64_t>(1, maxTile / width));
-      auto band = [&](Value i, int64_t tall) {
+      auto [height, width] = tileShape(rows, columns);
+      auto band = [&, width = width](Value i, int64_t tall) {
         tiles(columns, width, [&](Value j, int64_t wide) {
           SmallVector<unsigned> results(tall * wide, static_cast<unsigned>(r));
           SmallVector<Pick> picks;

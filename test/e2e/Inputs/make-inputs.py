@@ -21,3 +21,4 @@ with zipfile.ZipFile(folder / "all.npz", "w") as archive:
     archive.writestr("other.npy", npy("<f4", (1,), struct.pack("<f", 0)))
     archive.writestr("start.npy", npy("<f4", (3,), struct.pack("<3f", 4, 5, 6)))
 (folder / "image.npy").write_bytes(npy("|u1", (20, 4), bytes((37 * k * k + 11 * k) % 256 for k in range(80))))
+(folder / "five.npy").write_bytes(npy("<f4", (5,), struct.pack("<5f", 1, 2, 3, 4, 5)))
