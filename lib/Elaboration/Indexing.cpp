@@ -369,29 +369,30 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
       return indexAxes(result, std::move(rest), span);
     }
   }
-  mlir::Value operand = materialize(base, span);
-  if (!operand)
-    return Term::error();
+  SmallVector<Expr> lengths, from;
+  if (base.isWeak())
+    llvm::append_range(from, lengthsOf(base));
+  mlir::Value operand;
+  if (!base.isWeak()) {
+    operand = materialize(base, span);
+    if (!operand)
+      return Term::error();
+    from = trl::getLengths(operand.getType());
+  }
   // A tensor of indices takes along the first axis.
-  for (unsigned k = 0; k < items.size(); ++k) {
-    if (items[k].kind != IndexValue::Kind::Dynamic ||
-        cast<RankedTensorType>(items[k].dynamic.getType()).getRank() == 0)
+  bool take = false;
+  for (const IndexValue &item : items) {
+    if (item.kind != IndexValue::Kind::Dynamic ||
+        cast<RankedTensorType>(item.dynamic.getType()).getRank() == 0)
       continue;
     if (items.size() > 1)
       return fail(
-          "E0504", items[k].span,
+          "E0504", item.span,
           "a tensor of indices next to other indices is not supported yet");
-    SmallVector<Expr> lengths = trl::getLengths(items[k].dynamic.getType());
-    SmallVector<Expr> from = trl::getLengths(operand.getType());
-    lengths.append(from.begin() + 1, from.end());
-    auto type = trl::getTensorType(
-        lengths, cast<RankedTensorType>(operand.getType()).getElementType());
-    return Term::ofLeaf(trl::TakeOp::create(builder, location(span), type,
-                                            operand, items[k].dynamic));
+    take = true;
+    lengths = trl::getLengths(item.dynamic.getType());
   }
-  SmallVector<Expr> lengths, from = trl::getLengths(operand.getType());
   SmallVector<Attribute> attrs;
-  SmallVector<mlir::Value> dynamic;
   auto expr = [&](const Expr &e) {
     return trl::ExprAttr::get(&mlirContext, e);
   };
@@ -405,15 +406,32 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
     } else {
       attrs.push_back(trl::DynamicAttr::get(&mlirContext, expr(item.lo),
                                             expr(item.hi), item.checked));
-      dynamic.push_back(item.dynamic);
     }
   }
   lengths.append(from.begin() + items.size(), from.end());
-  auto type = trl::getTensorType(
-      lengths, cast<RankedTensorType>(operand.getType()).getElementType());
-  return Term::ofLeaf(
-      trl::ExtractOp::create(builder, location(span), type, operand,
-                             builder.getArrayAttr(attrs), dynamic));
+  auto build = [this, items, attrs, lengths, take,
+                span](mlir::Value operand) -> mlir::Value {
+    SmallVector<mlir::Value> dynamic;
+    for (const IndexValue &item : items)
+      if (item.kind == IndexValue::Kind::Dynamic)
+        dynamic.push_back(capture(item.dynamic, span));
+    auto type = trl::getTensorType(
+        lengths, cast<RankedTensorType>(operand.getType()).getElementType());
+    if (take)
+      return trl::TakeOp::create(builder, location(span), type, operand,
+                                 dynamic[0]);
+    return trl::ExtractOp::create(builder, location(span), type, operand,
+                                  builder.getArrayAttr(attrs), dynamic);
+  };
+  if (operand)
+    return Term::ofLeaf(build(operand));
+  // An element of weak numbers is weak.
+  return Term::weak(isFloatValue(base),
+                    std::vector<Expr>(lengths.begin(), lengths.end()),
+                    [this, base, build, span](Type type) -> mlir::Value {
+                      mlir::Value all = materialize(base, type, span);
+                      return all ? build(all) : mlir::Value();
+                    });
 }
 
 mlir::Value Elaborator::emitRead(const Term &lazy, SourceSpan span) {

@@ -66,7 +66,9 @@ InterpreterResult timerl::interpret(mlir::ModuleOp module,
 /// The shortest text that reads back as the same number.
 static std::string scalarText(const Array &value) {
   char buffer[64];
-  auto write = [&](auto number) {
+  auto write = [&](auto number) -> std::string {
+    if (number != number)
+      return "nan"; // Its sign means nothing.
     auto end = std::to_chars(buffer, buffer + sizeof(buffer), number).ptr;
     return std::string(buffer, end);
   };

@@ -177,14 +177,14 @@ static std::string makeCode(mlir::ModuleOp module, llvm::StringRef stage,
   const auto *found = llvm::find_if(
       codeStages, [&](auto &known) { return known.first == stage; });
   llvm::Expected<std::string> code = generateCode(
-      module, found->second, {invocation.optimisation, invocation.cpu});
+      module, found->second, {invocation.optimisation, invocation.cpu},
+      [&](llvm::StringRef step) { times.add(step); });
   if (!code) {
     std::string message = llvm::toString(code.takeError());
     if (!diagnostics.hasErrors())
       diagnostics.error("E0001", SourceSpan(), message);
     return "";
   }
-  times.add("code generation");
   if (stage != "exe")
     return *code;
   static int anchor;

@@ -53,9 +53,7 @@ void timerl::rt::printScalar(char *buffer, Type type, Scalar value) {
   }
   double number = value.floating;
   if (!isfinite(number)) {
-    strcpy(buffer, isnan(number) ? signbit(number) ? "-nan" : "nan"
-                   : number < 0  ? "-inf"
-                                 : "inf");
+    strcpy(buffer, isnan(number) ? "nan" : number < 0 ? "-inf" : "inf");
     return;
   }
   // The fewest digits that read back; then the shorter of the two notations,

@@ -32,9 +32,12 @@ enum class CodeKind { LlvmDialect, Llvm, Object };
 /// Lowers what `convert-sched-to-loops` made, in place, to the LLVM dialect,
 /// LLVM IR (after optimisation) or an object file for this machine, and returns
 /// its text or bytes, the same ones whenever the module is the same.
-/// Errors are emitted at the module or returned.
-llvm::Expected<std::string> generateCode(mlir::ModuleOp module, CodeKind kind,
-                                         const CodegenOptions &options);
+/// Errors are emitted at the module or returned. `finished` hears of each step
+/// by the name of the stage that it made.
+llvm::Expected<std::string>
+generateCode(mlir::ModuleOp module, CodeKind kind,
+             const CodegenOptions &options,
+             llvm::function_ref<void(llvm::StringRef stage)> finished);
 
 /// Links an object with the runtime through `cc` and returns the executable's
 /// bytes. `compilerPath` is the compiler's own executable. The command goes to

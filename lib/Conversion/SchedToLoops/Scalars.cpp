@@ -288,27 +288,13 @@ Value Generator::scalarOp(Operation &op, ArrayRef<Value> given) {
           return math::AbsFOp::create(b, loc, x);
         return math::AbsIOp::create(b, loc, x);
       })
-      .Case<trl::ExpOp>([&](auto) -> Value {
-        if (type.isF32())
-          return emitExp(b, loc, x);
-        return math::ExpOp::create(b, loc, x);
-      })
-      .Case<trl::LogOp>([&](auto) -> Value {
-        if (type.isF32())
-          return emitLog(b, loc, x);
-        return math::LogOp::create(b, loc, x);
-      })
+      .Case<trl::ExpOp>([&](auto) { return emitExp(b, loc, x); })
+      .Case<trl::LogOp>([&](auto) { return emitLog(b, loc, x); })
       .Case<trl::SqrtOp>(
           [&](auto) -> Value { return math::SqrtOp::create(b, loc, x); })
-      .Case<trl::SinOp>(
-          [&](auto) -> Value { return math::SinOp::create(b, loc, x); })
-      .Case<trl::CosOp>(
-          [&](auto) -> Value { return math::CosOp::create(b, loc, x); })
-      .Case<trl::TanhOp>([&](auto) -> Value {
-        if (type.isF32())
-          return emitTanh(b, loc, x);
-        return math::TanhOp::create(b, loc, x);
-      })
+      .Case<trl::SinOp>([&](auto) { return emitSin(b, loc, x); })
+      .Case<trl::CosOp>([&](auto) { return emitCos(b, loc, x); })
+      .Case<trl::TanhOp>([&](auto) { return emitTanh(b, loc, x); })
       .Case<trl::FloorOp>(
           [&](auto) -> Value { return math::FloorOp::create(b, loc, x); })
       .Case<trl::CeilOp>(

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// exp, log, tanh and pow in f32, written out as arithmetic without branches or
-// calls, so that a loop over elements becomes vector code, and so that vector
-// bodies, tails and scalars compute the same bits. The polynomials are minimax
-// fits of our own. Errors, over all normal results: exp, log and tanh at most
-// 2 ulp, pow at most 1 ulp. Results below the normal range may be flushed to 0.
+// exp, log, tanh, sin and cos in f32 and f64, and pow in f32, written out as
+// arithmetic, so that vector bodies, tails and scalars compute the same bits.
+// There are no calls but for sin and cos of magnitudes from 2^30. The
+// polynomials are minimax fits of our own. Errors, over all normal results: at
+// most 2 ulp; pow at most 1 ulp. Numbers below the normal range count as 0, as
+// in the whole executable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +21,13 @@
 
 namespace timerl::codegen {
 
-/// Each takes f32 numbers, or vectors of them, and gives the like.
+/// Each takes f32 or f64 numbers, or vectors of them, and gives the like.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitSin(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitCos(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+/// In f32 alone.
 mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     mlir::Value y);
 
