@@ -553,11 +553,21 @@ Term Elaborator::evaluateReduce(const ast::ReduceExpr &expr,
   reduce.getBody().takeBody(draft.getBody());
   draft.erase();
   for (unsigned k = 0; k < added.size(); ++k) {
-    bool used = mentions(reduce, added[k].name) || when.mentions(added[k].name);
-    for (const Iterator &other : added)
-      used |=
-          other.lo.mentions(added[k].name) || other.hi.mentions(added[k].name);
-    if (!used)
+    auto mentioned = [&](StringRef name) {
+      return mentions(reduce, name) || when.mentions(name) ||
+             llvm::any_of(added, [&](const Iterator &other) {
+               return other.lo.mentions(name) || other.hi.mentions(name);
+             });
+    };
+    bool used = mentioned(added[k].name);
+    // The end of a dim that stops stands for the indices that it depends on.
+    for (DimInfo *dim : allDims)
+      used |= dim->stop &&
+              llvm::is_contained(ArrayRef(dim->stop->positions).drop_back(),
+                                 added[k].name) &&
+              mentioned(dim->hi().name());
+    // While types are inferred, values stand for reads that do not exist yet.
+    if (!used && !scratchDepth)
       return fail("E0211", expr.binders[k].span,
                   "binder `" + expr.binders[k].name + "` is not used");
   }

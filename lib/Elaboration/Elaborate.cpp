@@ -124,12 +124,14 @@ OwningOpRef<ModuleOp> Elaborator::run() {
           "the program has no `report` and no `save`: nothing it computes is "
           "needed")
         .suggest("report a metric: `report m[i] = ...`");
-  for (TensorInfo *tensor : untold)
-    if (tensor->state == TensorInfo::State::Failed && !tensor->hidden)
-      error("E0213", tensor->span,
-            "the type of `" + tensor->name +
+  // A type that an error kept from being told needs no error of its own; and
+  // one type, once told, tells those that depend on it.
+  for (const TensorInfo &tensor : tensorStorage)
+    if (tensor.state == TensorInfo::State::Failed && !diagnostics.hasErrors())
+      error("E0213", tensor.span,
+            "the type of `" + tensor.name +
                 "` cannot be told: each of its equations depends on itself")
-          .suggest("say it: `" + tensor->name + "[...] : f32 = ...`");
+          .suggest("say it: `" + tensor.name + "[...] : f32 = ...`");
   if (diagnostics.hasErrors())
     return nullptr;
   // A verifier error here is the compiler's own mistake, not the program's.

@@ -93,8 +93,12 @@ struct TensorInfo {
   std::vector<EquationInfo *> equations;
   std::optional<Structure> annotation;
   State state = State::Unknown;
-  std::optional<Structure> provisional; ///< weak, while in progress
-  Structure structure;
+  Structure structure; ///< when known
+  // While a type that this one depends on is being inferred:
+  std::optional<Structure> provisional; ///< what to go by
+  unsigned round = 0;                   ///< of inference that this was found in
+  size_t taint = 0;                     ///< lowest inference that it went by
+  TensorInfo *blockedOn = nullptr;      ///< what has to have a type first
 };
 
 /// What one module declares, under its names.
@@ -163,8 +167,16 @@ private:
   //===--- Types of tensors -----------------------------------------------===//
   /// The structure of a tensor; null when it cannot be told (reported, or about
   /// to be). Throws `Blocked` when it depends on what is being inferred.
-  const Structure *structureOfTensor(TensorInfo &tensor, SourceSpan use);
+  const Structure *structureOfTensor(TensorInfo &tensor);
+  const Structure *inferTensor(TensorInfo &tensor);
+  /// What the equations of a tensor say of its type, one look at each.
+  struct Attempt {
+    std::optional<Structure> found;
+    TensorInfo *blockedOn = nullptr; ///< further out
+  };
+  Attempt attemptInference(TensorInfo &tensor);
   std::optional<Structure> inferEquation(EquationInfo &equation);
+  size_t levelOf(const TensorInfo &tensor) const; ///< one in progress
   Structure structureOf(const Term &value);
   bool isStorable(const Term &value);
   std::optional<std::vector<mlir::Value>> convertTo(const Term &value,
@@ -334,15 +346,16 @@ private:
   std::vector<DimInfo *> allDims;
   std::vector<TensorInfo *> inferenceStack;
   size_t taint = SIZE_MAX; ///< lowest inference whose provisional type was used
-  std::map<EquationInfo *, Structure> equationStructures;
+  /// Inferred, but by the provisional types of the inferences below them.
+  std::vector<TensorInfo *> tentative;
+  unsigned inferenceRound = 0, inferenceRounds = 0; ///< this one, and so far
+  bool inferenceChanged = false; ///< is any type new in this round?
   std::map<std::string, unsigned> symbolCounts;
   llvm::DenseMap<mlir::Value, std::string> captures;
   std::map<std::string, TensorInfo *> hiddenTensors;
   unsigned numHidden = 0;
   std::vector<EquationInfo *> programEquations;
   std::vector<TensorInfo *> untilTensors;
-  std::vector<TensorInfo *>
-      untold; ///< types found to be circular during inference
   std::set<std::string> usedDefines;
   EnvironmentPtr builtins;
   mlir::Operation *declarationsEnd = nullptr;

@@ -299,7 +299,7 @@ static std::string leafSymbol(const TensorInfo &tensor,
 }
 
 void Elaborator::writeTensor(TensorInfo &tensor) {
-  const Structure *structure = structureOfTensor(tensor, tensor.span);
+  const Structure *structure = structureOfTensor(tensor);
   if (!structure || tensor.isInput)
     return;
   OpBuilder::InsertionGuard guard(builder);
@@ -328,7 +328,7 @@ void Elaborator::writeEquation(EquationInfo &equation) {
   SmallVector<const Structure *> structures;
   bool known = true;
   for (TensorInfo *target : equation.targets) {
-    structures.push_back(structureOfTensor(*target, equation.span));
+    structures.push_back(structureOfTensor(*target));
     known &= structures.back() != nullptr;
   }
   SmallVector<std::string> names;

@@ -142,7 +142,7 @@ Term Elaborator::readTensor(TensorInfo &tensor, std::vector<IndexValue> indices,
                             SourceSpan span) {
   if (!canEmit())
     return notConstant(tensor, span);
-  const Structure *structure = structureOfTensor(tensor, span);
+  const Structure *structure = structureOfTensor(tensor);
   if (!structure)
     return Term::error();
   std::vector<Expr> leading;

@@ -11,6 +11,12 @@
 // (then another equation is tried) or, when an earlier equation gave a weak
 // type such as `0.0`, goes by that.
 //
+// Tensors whose types depend on each other are found as Tarjan finds strongly
+// connected components ("Depth-first search and linear graph algorithms",
+// 1972): each inference knows the outermost one that it went by. The first
+// tensor of a component is inferred again, round by round, until no type of the
+// component changes; in a round each tensor is looked at once.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Scopes.h"
@@ -61,9 +67,6 @@ static void harden(Structure &structure) {
 }
 
 std::optional<Structure> Elaborator::inferEquation(EquationInfo &equation) {
-  if (auto it = equationStructures.find(&equation);
-      it != equationStructures.end())
-    return it->second;
   Scratch scratch(*this);
   Inside inside(*this, equation);
   trl::EquationOp draft = trl::EquationOp::create(
@@ -87,21 +90,76 @@ bool Elaborator::isStorable(const Term &value) {
   return value.isData();
 }
 
-const Structure *Elaborator::structureOfTensor(TensorInfo &tensor,
-                                               SourceSpan use) {
+static bool operator==(const Structure &a, const Structure &b) {
+  if (!a.sameNesting(b) || a.weak != b.weak || a.type != b.type)
+    return false;
+  return llvm::equal(a.children, b.children,
+                     [](const auto &x, const auto &y) { return x == y; });
+}
+
+size_t Elaborator::levelOf(const TensorInfo &tensor) const {
+  return llvm::find(inferenceStack, &tensor) - inferenceStack.begin();
+}
+
+/// Is there nothing yet to go by in place of its type?
+static bool isOpen(const TensorInfo &tensor) {
+  return tensor.state == TensorInfo::State::InProgress && !tensor.provisional;
+}
+
+Elaborator::Attempt Elaborator::attemptInference(TensorInfo &tensor) {
+  Attempt attempt;
+  std::optional<Structure> before = tensor.provisional;
+  for (EquationInfo *equation : tensor.equations) {
+    if (!equation->valid || !equation->rhs)
+      continue;
+    std::optional<Structure> inferred;
+    try {
+      inferred = inferEquation(*equation);
+    } catch (const Blocked &blocked) {
+      taint = std::min(taint, levelOf(*blocked.on));
+      // Blocked on something further out: that one has to try another way
+      // first.
+      if (blocked.on != &tensor && !attempt.blockedOn)
+        attempt.blockedOn = blocked.on;
+      continue;
+    }
+    if (!inferred)
+      continue;
+    if (equation->targets.size() > 1) {
+      if (inferred->kind == Structure::Kind::Leaf ||
+          inferred->children.size() != equation->targets.size())
+        continue;
+      unsigned k =
+          llvm::find(equation->targets, &tensor) - equation->targets.begin();
+      Structure own = inferred->children[k];
+      inferred = own;
+    }
+    if (attempt.found)
+      refine(*attempt.found, *inferred);
+    else
+      attempt.found = *inferred;
+    if (!before)
+      tensor.provisional = attempt.found;
+    if (!attempt.found->anyWeak())
+      break;
+  }
+  inferenceChanged |=
+      !attempt.found != !before || (before && !(*attempt.found == *before));
+  tensor.provisional = attempt.found;
+  return attempt;
+}
+
+const Structure *Elaborator::structureOfTensor(TensorInfo &tensor) {
   switch (tensor.state) {
   case TensorInfo::State::Known:
     return &tensor.structure;
   case TensorInfo::State::Failed:
     return nullptr;
-  case TensorInfo::State::InProgress: {
+  case TensorInfo::State::InProgress:
     if (!tensor.provisional)
       throw Blocked{&tensor};
-    size_t depthOfIt =
-        llvm::find(inferenceStack, &tensor) - inferenceStack.begin();
-    taint = std::min(taint, depthOfIt);
+    taint = std::min(taint, levelOf(tensor));
     return &*tensor.provisional;
-  }
   case TensorInfo::State::Unknown:
     break;
   }
@@ -110,90 +168,83 @@ const Structure *Elaborator::structureOfTensor(TensorInfo &tensor,
     tensor.state = TensorInfo::State::Known;
     return &tensor.structure;
   }
+  // What this round has found out already.
+  if (!inferenceStack.empty() && tensor.round == inferenceRound) {
+    if (tensor.blockedOn && isOpen(*tensor.blockedOn))
+      throw Blocked{tensor.blockedOn};
+    if (!tensor.blockedOn) {
+      taint = std::min(taint, tensor.taint);
+      return tensor.provisional ? &*tensor.provisional : nullptr;
+    }
+  }
+  return inferTensor(tensor);
+}
+
+const Structure *Elaborator::inferTensor(TensorInfo &tensor) {
+  size_t level = inferenceStack.size(), outerTaint = taint;
+  llvm::SaveAndRestore<unsigned> round(inferenceRound);
+  if (level == 0)
+    inferenceRound = ++inferenceRounds;
+  unsigned outerRound = inferenceRound;
+  llvm::erase(tentative, &tensor);
   tensor.state = TensorInfo::State::InProgress;
-  size_t level = inferenceStack.size();
   inferenceStack.push_back(&tensor);
-  size_t outerTaint = taint, lowest = SIZE_MAX;
-  TensorInfo *blockedOn = nullptr;
-  bool failed = false;
-  // A second round serves equations that blocked before a weak type was known.
-  for (unsigned round = 0; round < 2; ++round) {
-    bool anyBlocked = false;
+  Attempt attempt;
+  bool anyChange = inferenceChanged;
+  // Types only grow from round to round, but for what errors do to them.
+  for (unsigned count = 0; count < 100; ++count) {
     taint = SIZE_MAX;
-    for (EquationInfo *equation : tensor.equations) {
-      if (!equation->valid || !equation->rhs) {
-        failed = true;
-        continue;
-      }
-      std::optional<Structure> inferred;
-      try {
-        inferred = inferEquation(*equation);
-      } catch (const Blocked &blocked) {
-        anyBlocked = true;
-        // Blocked on something further out: that one has to try another way
-        // first.
-        if (blocked.on != &tensor && !blockedOn)
-          blockedOn = blocked.on;
-        continue;
-      }
-      if (!inferred) {
-        failed = true;
-        continue;
-      }
-      if (equation->targets.size() > 1) {
-        if (inferred->kind == Structure::Kind::Leaf ||
-            inferred->children.size() != equation->targets.size()) {
-          failed = true;
-          continue;
-        }
-        unsigned k =
-            llvm::find(equation->targets, &tensor) - equation->targets.begin();
-        Structure own = inferred->children[k];
-        inferred = own;
-      }
-      if (tensor.provisional)
-        refine(*tensor.provisional, *inferred);
-      else
-        tensor.provisional = *inferred;
-      if (!tensor.provisional->anyWeak())
-        break;
-    }
-    lowest = std::min(lowest, taint);
-    anyBlocked |= taint <= level;
-    if (!anyBlocked || !tensor.provisional || !tensor.provisional->anyWeak())
+    inferenceChanged = false;
+    attempt = attemptInference(tensor);
+    anyChange |= inferenceChanged;
+    if (!inferenceChanged || taint != level)
       break;
+    inferenceRound = ++inferenceRounds;
   }
-  taint = lowest;
+  inferenceChanged = anyChange;
   inferenceStack.pop_back();
-  size_t ownTaint = taint;
-  taint = std::min(outerTaint, ownTaint >= level ? SIZE_MAX : ownTaint);
-  std::optional<Structure> found = tensor.provisional;
-  tensor.provisional.reset();
-  if (!found) {
-    if (blockedOn && blockedOn->state == TensorInfo::State::InProgress) {
-      tensor.state = TensorInfo::State::Unknown;
-      throw Blocked{blockedOn};
+  tensor.taint = taint;
+  tensor.round = outerRound;
+  tensor.blockedOn = nullptr;
+  bool isInner = taint < level;
+  taint = std::min(outerTaint, isInner ? taint : SIZE_MAX);
+  tensor.state = TensorInfo::State::Unknown;
+  // Those that went by it, and by nothing further out.
+  std::vector<TensorInfo *> members;
+  llvm::copy_if(tentative, std::back_inserter(members),
+                [&](TensorInfo *member) { return member->taint >= level; });
+  if (isInner) {
+    // Its type may yet follow from that of the tensor further out.
+    for (TensorInfo *member : members) {
+      member->taint = tensor.taint;
+      if (member->round == inferenceRound)
+        member->round = outerRound;
     }
-    tensor.state = TensorInfo::State::Failed;
-    if (!failed && !scratchDepth)
-      error("E0213", tensor.span,
-            "the type of `" + tensor.name +
-                "` cannot be told: each of its equations depends on itself")
-          .suggest("say it: `" + tensor.name + "[...] : f32 = ...`");
-    else if (!failed)
-      untold.push_back(&tensor);
-    return nullptr;
+    if (!attempt.found && attempt.blockedOn && isOpen(*attempt.blockedOn)) {
+      tensor.blockedOn = attempt.blockedOn;
+      throw Blocked{attempt.blockedOn};
+    }
+    tentative.push_back(&tensor);
+    return tensor.provisional ? &*tensor.provisional : nullptr;
   }
-  if (found->anyWeak() && ownTaint < level) {
-    // Its dtype may yet follow from the tensor whose type is being inferred.
-    tensor.state = TensorInfo::State::Unknown;
-    tensor.structure = *found;
+  llvm::erase_if(tentative, [&](TensorInfo *member) {
+    return llvm::is_contained(members, member);
+  });
+  members.push_back(&tensor);
+  for (TensorInfo *member : members) {
+    bool isCurrent = member == &tensor || member->round == inferenceRound;
+    if (member->provisional && isCurrent) {
+      harden(*member->provisional);
+      member->structure = *member->provisional;
+      member->state = TensorInfo::State::Known;
+    }
+    member->provisional.reset();
+    member->round = 0;
+  }
+  if (attempt.found)
     return &tensor.structure;
-  }
-  harden(*found);
-  tensor.structure = *found;
-  tensor.state = TensorInfo::State::Known;
-  return &tensor.structure;
+  tensor.state = TensorInfo::State::Failed;
+  return nullptr;
 }
 
 /// The leaves of a value as a tensor holds them; reports what does not fit.
