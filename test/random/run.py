@@ -7,13 +7,14 @@ after the program has been made smaller line by line. Fails too when more than a
 
 import argparse
 import collections
-import math
 import pathlib
 import re
-import subprocess
 import sys
 
 from generate import Program
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from compare import compareTables, run
 
 parser = argparse.ArgumentParser()
 parser.add_argument("timerlc")
@@ -25,25 +26,6 @@ parser.add_argument("--stops", action="store_true")
 options = parser.parse_args()
 options.scratch.mkdir(parents=True, exist_ok=True)
 refusals = {"E0501", "E0503", "E0504", "E0703", "E0801", "E0802", "E0803", "E0804", "E0805"}
-
-
-def run(*command):
-    try:
-        return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, -1, "", "timed out after 120 s")
-
-
-def near(a, b):
-    if a == b:
-        return True
-    try:
-        x, y = float(a), float(b)
-    except ValueError:
-        return False
-    if "." not in a + b and "e" not in a + b and "n" not in a + b:
-        return False
-    return math.isnan(x) and math.isnan(y) or abs(x - y) <= options.tolerance * (1 + abs(y))
 
 
 def attempt(text, name="program"):
@@ -64,13 +46,8 @@ def attempt(text, name="program"):
     found = run(executable, "--seed", "5")
     if found.returncode != 0:
         return f"the executable gives {found.returncode}: {found.stderr[:400]}"
-    lines, wanted = found.stdout.splitlines(), expected.stdout.splitlines()
-    if len(lines) != len(wanted):
-        return "differs in the number of lines"
-    for line, want in zip(lines, wanted):
-        if len(line.split()) != len(want.split()) or not all(map(near, line.split(), want.split())):
-            return f"differs:\n  executable  {line}\n  interpreter {want}"
-    return None
+    difference = compareTables(found.stdout, expected.stdout, options.tolerance, exact=True)
+    return f"differs: {difference}" if difference else None
 
 
 def kindOf(problem):
