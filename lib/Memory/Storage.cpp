@@ -47,7 +47,7 @@ bool Planner::isParallel(const Uses &uses, unsigned position) {
   for (auto &[s, map] : uses.writes) {
     const schedule::Statement &statement = graph.statements[s];
     for (const LoopStep &step : statement.steps) {
-      if (!graph.loops[step.loop].parallel)
+      if (!graph.loops[step.loop].parallel || step.dim == noDim)
         continue;
       Expr index = pdg::NodeOp(statement.node)
                        .getTargetIndices(target(*map, statement))[position];

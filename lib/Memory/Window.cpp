@@ -162,10 +162,8 @@ Map WindowChooser::order(const Access &a, const Access &b) const {
     isl_constraint *constraint = equality
                                      ? isl_constraint_alloc_equality(local)
                                      : isl_constraint_alloc_inequality(local);
-    constraint = isl_constraint_set_coefficient_si(constraint, isl_dim_in,
-                                                   x.dim, -sign * x.scale);
-    constraint = isl_constraint_set_coefficient_si(constraint, isl_dim_out,
-                                                   y.dim, sign * y.scale);
+    constraint = addTerm(constraint, isl_dim_in, x.dim, -sign * x.scale);
+    constraint = addTerm(constraint, isl_dim_out, y.dim, sign * y.scale);
     return isl_constraint_set_constant_si(
         constraint, sign * (y.shift - x.shift) + constant);
   };

@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Dims are matched along dependences: of the dims of a statement the one that
-// moves least against the dim of its neighbour. Shifts solve a system of
-// difference constraints, as longest paths (R. Bellman, "On a routing problem",
-// 1958).
+// moves least against those of its neighbours, at the speed at which it does.
+// Shifts solve a system of difference constraints, as longest paths (R.
+// Bellman, "On a routing problem", 1958).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Align.h"
 #include <numeric>
+#include <set>
 
 using namespace timerl;
 using namespace timerl::poly;
@@ -23,16 +24,17 @@ namespace {
 
 class Aligner {
 public:
+  /// `single`: statements may be executed in one iteration alone.
   Aligner(Graph &graph, const Members &members, Edges &edges, unsigned seed,
-          unsigned dim)
+          unsigned dim, bool single)
       : graph(graph), members(members), edges(edges),
-        name(graph.statements[seed].dims[dim]) {
+        name(graph.statements[seed].dims[dim]), single(single) {
     candidate.alignments[seed] = {dim, 1, 0};
     scales[seed] = {1, 1};
   }
 
   bool matchDims();
-  bool match(unsigned statement, Dependence &edge);
+  bool match(unsigned statement);
   bool solveShifts(Candidate &solution, bool reverse);
 
   Candidate candidate;
@@ -46,54 +48,87 @@ private:
   const Members &members;
   Edges &edges;
   std::string name;
+  bool single;
   std::map<unsigned, std::pair<int64_t, int64_t>> scales; ///< as fractions
 };
 
 } // namespace
 
-/// Chooses the dim of a statement by an edge whose other end has one.
-bool Aligner::match(unsigned s, Dependence &edge) {
-  bool forward = edge.to == s;
-  unsigned other = forward ? edge.from : edge.to;
-  Candidate::Alignment known = candidate.alignments[other];
-  auto [numerator, denominator] = scales[other];
+/// Chooses the dim of a statement, and its scale, by the edges whose other ends
+/// have theirs.
+bool Aligner::match(unsigned s) {
   const schedule::Statement &statement = graph.statements[s];
-  std::optional<std::pair<int64_t, bool>> best; // range, has another name
-  // Only the points that take part tell how fast one moves against the other.
-  auto theirs =
-      forward ? edge.extentWritten(known.dim) : edge.extentRead(known.dim);
+  std::vector<Dependence *> known;
+  for (Dependence &edge : edges)
+    if (edge.from != edge.to && (edge.from == s || edge.to == s) &&
+        candidate.alignments.count(edge.from == s ? edge.to : edge.from))
+      known.push_back(&edge);
+  using Scale = std::pair<int64_t, int64_t>;
+  auto reduced = [](int64_t numerator, int64_t denominator) {
+    int64_t common = std::gcd(numerator, denominator);
+    return Scale(numerator / common, denominator / common);
+  };
+  // How much a dim at this scale moves against those at the other ends.
+  auto movement = [&](unsigned d, Scale scale) -> std::optional<double> {
+    double sum = 0;
+    for (Dependence *edge : known) {
+      bool forward = edge->to == s;
+      unsigned other = forward ? edge->from : edge->to;
+      unsigned theirs = candidate.alignments[other].dim;
+      auto [numerator, denominator] = scales[other];
+      int64_t common = std::lcm(denominator, scale.second);
+      int64_t mine = scale.first * (common / scale.second),
+              their = numerator * (common / denominator);
+      Bounds bounds = forward ? edge->distance(theirs, their, d, mine)
+                              : edge->distance(d, mine, theirs, their);
+      if (!bounds.min || !bounds.max)
+        return std::nullopt;
+      sum += double(*bounds.max - *bounds.min) / common;
+    }
+    return sum;
+  };
+  std::optional<std::pair<double, bool>> best; // movement, has another name
+  auto choose = [&](unsigned d, Scale scale) {
+    std::optional<double> sum = movement(d, scale);
+    if (!sum)
+      return false;
+    std::pair<double, bool> rank{*sum, d == noDim || statement.dims[d] != name};
+    if (!best || rank < *best) {
+      best = rank;
+      candidate.alignments[s] = {d, 1, 0};
+      scales[s] = scale;
+    }
+    return true;
+  };
   for (unsigned d = 0; d < statement.dims.size(); ++d) {
     if (statement.isFixed(d))
       continue;
-    auto consider = [&](int64_t mine, int64_t their) {
-      Bounds bounds = forward ? edge.distance(known.dim, their, d, mine)
-                              : edge.distance(d, mine, known.dim, their);
-      if (!bounds.min || !bounds.max)
-        return;
-      std::pair<int64_t, bool> rank{*bounds.max - *bounds.min,
-                                    statement.dims[d] != name};
-      if (best && rank >= *best)
-        return;
-      best = rank;
-      candidate.alignments[s] = {d, 1, 0};
-      int64_t n = numerator * mine, m = denominator * their;
-      int64_t common = std::gcd(n, m);
-      scales[s] = {n / common, m / common};
-    };
-    consider(1, 1);
-    if (!best)
-      continue;
-    auto ours = forward ? edge.extentRead(d) : edge.extentWritten(d);
-    if (!ours || !theirs || *ours < 2 || *theirs < 2 || best->first == 0)
-      continue;
-    // One may run slower than the other: h[t // 4] beside x[t].
-    int64_t up = (*theirs + *ours / 2) / *ours;
-    int64_t down = (*ours + *theirs / 2) / *theirs;
-    if (up > 1)
-      consider(up, 1);
-    if (down > 1)
-      consider(1, down);
+    std::set<Scale> tried;
+    for (Dependence *edge : known) {
+      bool forward = edge->to == s;
+      unsigned other = forward ? edge->from : edge->to;
+      unsigned dim = candidate.alignments[other].dim;
+      Scale same = dim == noDim ? Scale(1, 1) : scales[other];
+      if (tried.insert(same).second && !choose(d, same))
+        break;
+      if (dim == noDim)
+        continue;
+      // One may run slower than the other: h[t // 4] beside x[t]. Only the
+      // points that take part tell.
+      auto ours = forward ? edge->extentRead(d) : edge->extentWritten(d);
+      auto theirs = forward ? edge->extentWritten(dim) : edge->extentRead(dim);
+      if (!ours || !theirs || *ours < 2 || *theirs < 2 || best->first == 0)
+        continue;
+      int64_t up = (*theirs + *ours / 2) / *ours;
+      int64_t down = (*ours + *theirs / 2) / *theirs;
+      Scale slower = up > 1 ? reduced(same.first * up, same.second)
+                            : reduced(same.first, same.second * down);
+      if (up != down && tried.insert(slower).second)
+        choose(d, slower);
+    }
   }
+  if (single)
+    choose(noDim, {0, 1});
   return best.has_value();
 }
 
@@ -107,7 +142,7 @@ bool Aligner::matchDims() {
            to = candidate.alignments.count(edge.to);
       if (from == to)
         continue;
-      if (!match(from ? edge.to : edge.from, edge))
+      if (!match(from ? edge.to : edge.from))
         return false;
       changed = true;
     }
@@ -178,20 +213,25 @@ bool Aligner::solveShifts(Candidate &solution, bool reverse) {
 std::optional<Candidate> schedule::align(Graph &graph, const Members &members,
                                          Edges &edges, unsigned seed,
                                          unsigned dim, bool fused) {
-  Aligner aligner(graph, members, edges, seed, dim);
-  if (!aligner.matchDims())
-    return std::nullopt;
-  Candidate forward = aligner.candidate, backward = aligner.candidate;
-  bool ascends = aligner.solveShifts(forward, false);
-  bool descends = aligner.solveShifts(backward, true);
-  if (!ascends && !descends)
-    return std::nullopt;
-  Candidate &best = descends && (!ascends || backward.spread < forward.spread)
-                        ? backward
-                        : forward;
-  if (fused && best.spread > 0) {
+  std::optional<Candidate> best;
+  for (bool single : {false, true}) {
+    // What has no need to share the loop is better outside of it.
+    if (best || (single && fused))
+      break;
+    Aligner aligner(graph, members, edges, seed, dim, single);
+    if (!aligner.matchDims())
+      continue;
+    Candidate forward = aligner.candidate, backward = aligner.candidate;
+    bool ascends = aligner.solveShifts(forward, false);
+    bool descends = aligner.solveShifts(backward, true);
+    if (descends && (!ascends || backward.spread < forward.spread))
+      best = backward;
+    else if (ascends)
+      best = forward;
+  }
+  if (best && fused && best->spread > 0) {
     auto extent = extentOf(graph.statements[seed].points, dim);
-    if (extent && best.spread > *extent / 4)
+    if (extent && best->spread > *extent / 4)
       return std::nullopt;
   }
   return best;

@@ -13,7 +13,8 @@
 namespace timerl::schedule {
 
 /// A loop through one dim of each of some statements, which need not have one
-/// name: its variable is scale * dim + shift.
+/// name: its variable is scale * dim + shift. A statement without a dim of the
+/// loop is executed in one iteration, the shift's.
 struct Candidate {
   struct Alignment {
     unsigned dim;

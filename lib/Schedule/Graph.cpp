@@ -18,7 +18,16 @@ bool schedule::Statement::isFixed(unsigned dim) const {
 }
 
 unsigned schedule::Statement::countFree() const {
-  return dims.size() - steps.size();
+  return dims.size() - llvm::count_if(steps, [](const LoopStep &step) {
+           return step.dim != noDim;
+         });
+}
+
+isl_constraint *schedule::addTerm(isl_constraint *constraint, isl_dim_type type,
+                                  unsigned dim, int64_t factor) {
+  return dim == noDim
+             ? constraint
+             : isl_constraint_set_coefficient_si(constraint, type, dim, factor);
 }
 
 static std::optional<int64_t> take(isl_val *value) {
@@ -40,10 +49,12 @@ Bounds Dependence::distance(unsigned fromDim, int64_t fromScale, unsigned toDim,
   Set pairs(isl_set_flatten(isl_map_wrap(map.copy())));
   Aff aff(isl_aff_zero_on_domain(
       isl_local_space_from_space(isl_set_get_space(pairs.get()))));
-  aff = Aff(isl_aff_set_coefficient_si(aff.release(), isl_dim_in, fromDim,
-                                       -fromScale));
-  aff = Aff(isl_aff_set_coefficient_si(aff.release(), isl_dim_in,
-                                       inputs + toDim, toScale));
+  if (fromDim != noDim)
+    aff = Aff(isl_aff_set_coefficient_si(aff.release(), isl_dim_in, fromDim,
+                                         -fromScale));
+  if (toDim != noDim)
+    aff = Aff(isl_aff_set_coefficient_si(aff.release(), isl_dim_in,
+                                         inputs + toDim, toScale));
   entry->second.min = take(isl_set_min_val(pairs.get(), aff.get()));
   entry->second.max = take(isl_set_max_val(pairs.get(), aff.get()));
   return entry->second;
@@ -191,8 +202,7 @@ Set Graph::executed(const schedule::Statement &statement,
     isl_constraint *equal = isl_constraint_alloc_equality(
         isl_local_space_from_space(isl_map_get_space(loops.get())));
     equal = isl_constraint_set_coefficient_si(equal, isl_dim_out, k, -1);
-    equal = isl_constraint_set_coefficient_si(equal, isl_dim_in, step.dim,
-                                              step.scale);
+    equal = addTerm(equal, isl_dim_in, step.dim, step.scale);
     equal = isl_constraint_set_constant_si(equal, step.shift);
     loops = Map(isl_map_add_constraint(loops.release(), equal));
   }

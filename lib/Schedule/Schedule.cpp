@@ -193,11 +193,8 @@ Edges Scheduler::enter(const Cluster &cluster, Edges edges, unsigned place,
     graph.carried[number].insert(edge.tensors.begin(), edge.tensors.end());
     isl_constraint *equal = isl_constraint_alloc_equality(
         isl_local_space_from_space(isl_map_get_space(edge.map.get())));
-    equal =
-        isl_constraint_set_coefficient_si(equal, isl_dim_out, to.dim, to.scale);
-    int64_t other = -from.scale;
-    equal =
-        isl_constraint_set_coefficient_si(equal, isl_dim_in, from.dim, other);
+    equal = addTerm(equal, isl_dim_out, to.dim, to.scale);
+    equal = addTerm(equal, isl_dim_in, from.dim, -from.scale);
     equal = isl_constraint_set_constant_si(equal, -same);
     Map map(isl_map_add_constraint(edge.map.copy(), equal));
     if (!isEmpty(map))
@@ -262,15 +259,18 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
       findComponents(members, edges, graph.statements.size());
   for (unsigned place = 0; !rest.empty(); ++place) {
     bringForward(rest, edges);
-    // Seeds are the dims of the statement with the fewest.
-    unsigned seed = rest[0][0];
+    // Seeds are the dims of the statement with the fewest; else, of the others.
+    Members seeds;
     for (unsigned s : rest[0])
-      if (graph.statements[s].countFree() < graph.statements[seed].countFree())
-        seed = s;
-    if (graph.statements[seed].countFree() == 0) {
+      if (graph.statements[s].countFree() > 0)
+        seeds.push_back(s);
+    llvm::stable_sort(seeds, [&](unsigned a, unsigned b) {
+      return graph.statements[a].countFree() < graph.statements[b].countFree();
+    });
+    if (seeds.empty()) {
       if (!edgesInside(edges, rest[0]).empty())
         return reportCycle(rest[0]);
-      graph.statements[seed].place = place;
+      graph.statements[rest[0][0]].place = place;
       rest.erase(rest.begin());
       continue;
     }
@@ -282,6 +282,7 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
     };
     std::optional<Cluster> best;
     stopConflict.reset();
+    unsigned seed = seeds[0];
     auto consider = [&](Preference preference) {
       for (unsigned d = 0; d < graph.statements[seed].dims.size(); ++d) {
         if (graph.statements[seed].isFixed(d))
@@ -293,9 +294,14 @@ LogicalResult Scheduler::schedule(const Members &members, const Edges &edges,
         }
       }
     };
-    consider(preference);
-    if (!best)
-      consider(Preference::Parallel); // Whatever there is.
+    for (unsigned candidate : seeds) {
+      seed = candidate;
+      consider(preference);
+      if (!best)
+        consider(Preference::Parallel); // Whatever there is.
+      if (best)
+        break;
+    }
     if (!best)
       return reportCycle(rest[0]);
     Edges inner =

@@ -25,12 +25,15 @@
 
 namespace timerl::schedule {
 
+/// In place of a statement's dim: none, with the scale 0.
+constexpr unsigned noDim = ~0u;
+
 /// How a statement goes through one loop: the loop's variable is
-/// scale * dim + shift.
+/// scale * dim + shift; or it is executed in one iteration, the shift's.
 struct LoopStep {
   unsigned loop;  ///< number of the loop, unique in the program
   unsigned place; ///< of the loop among what surrounds it
-  unsigned dim;   ///< of the statement
+  unsigned dim;   ///< of the statement, or none
   int64_t scale = 1;
   int64_t shift = 0;
 };
@@ -90,6 +93,10 @@ private:
   std::shared_ptr<Known> known = std::make_shared<Known>();
 };
 
+/// Adds factor * dim, where there is a dim.
+isl_constraint *addTerm(isl_constraint *constraint, isl_dim_type type,
+                        unsigned dim, int64_t factor);
+
 /// Number of values that a dim takes; none when it is unknown.
 std::optional<int64_t> extentOf(const poly::Set &points, unsigned dim);
 
@@ -128,7 +135,8 @@ public:
   poly::Set forgetStops(const poly::Set &set) const;
   /// Whether it depends on the length of this dim.
   bool involves(const poly::Set &set, const Stop &stop) const;
-  /// The statement's dim that is this outer dim of a stop; none: its dims.size().
+  /// The statement's dim that is this outer dim of a stop; none: its
+  /// dims.size().
   unsigned findDim(const Statement &statement, llvm::StringRef name) const;
   /// The loop of the statement that defines the stop along the dim that stops;
   /// none before it is scheduled.

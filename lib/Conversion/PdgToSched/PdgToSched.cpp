@@ -120,9 +120,9 @@ bool Emitter::isCounted(const Stop &stop, ArrayRef<Expr> at,
   Set points =
       Coordinates(graph.context, names, graph.params).where(Expr::conj(facts)) &
       counted;
-  return isSubset(context, Set(isl_set_project_out(points.release(),
-                                                   isl_dim_set, depth,
-                                                   at.size())));
+  return isSubset(context,
+                  Set(isl_set_project_out(points.release(), isl_dim_set, depth,
+                                          at.size())));
 }
 
 Set Emitter::executed(const schedule::Statement &statement, unsigned depth,
@@ -305,7 +305,8 @@ LogicalResult Emitter::emitStatement(schedule::Statement &statement,
     return failure();
   SmallVector<Attribute> values(statement.dims.size());
   for (auto [step, variable] : llvm::zip(statement.steps, variables))
-    values[step.dim] = attr(dimValue(step, variable));
+    if (step.dim != noDim)
+      values[step.dim] = attr(dimValue(step, variable));
   ArrayAttr bindings = builder.getArrayAttr(values);
   if (node.getOutput()) {
     auto output = sched::OutputOp::create(
