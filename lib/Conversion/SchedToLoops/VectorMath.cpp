@@ -371,9 +371,8 @@ Value timerl::codegen::emitPow(OpBuilder &b, Location loc, Value x, Value y) {
   Value result = arith::TruncFOp::create(b, loc, f32, power);
   // A base of magnitude 1 has no part in the exponent, even an infinite one.
   result = a.select(a.equal(base, 1), a.real(f32, 1), result);
-  Value atZero = a.select(a.less(y, 0), a.real(f32, infinity), a.real(f32, 0));
-  result = a.select(a.equal(x, 0), atZero, result);
-  // A negative base takes integral exponents alone, and the sign of odd ones.
+  // A negative base takes integral exponents alone, and the sign of odd ones;
+  // so does a zero with a sign, but it takes the others as well.
   Value whole = a.toInt(a.clamp(exponent, -67108864, 67108864), i64);
   Value parity = arith::AndIOp::create(b, loc, whole, a.integer(i64, 1));
   Value odd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, parity,
@@ -386,6 +385,11 @@ Value timerl::codegen::emitPow(OpBuilder &b, Location loc, Value x, Value y) {
       a.select(a.equal(base, infinity), result, a.real(f32, notANumber));
   negated = a.select(integral, negated, fractional);
   result = a.select(a.less(x, 0), negated, result);
+  Value atZero = a.select(a.less(y, 0), a.real(f32, infinity), a.real(f32, 0));
+  Value signedZero = math::CopySignOp::create(b, loc, atZero, x);
+  atZero = a.select(arith::AndIOp::create(b, loc, odd, integral), signedZero,
+                    atZero);
+  result = a.select(a.equal(x, 0), atZero, result);
   result = a.select(a.either(a.isNaN(x), a.isNaN(y)), a.add(x, y), result);
   return a.select(a.either(a.equal(y, 0), a.equal(x, 1)), a.real(f32, 1),
                   result);
