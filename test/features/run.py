@@ -10,11 +10,12 @@ fewer lanes may round differently, and are compared with the interpreter.
   mode       sizes             -O        lanes      threads
   --quick    one, by the name  2         16         1, 3
   (default)  1, 3, 17          0, 3      16, 1      1, 2, 3, 7
-  --full     1, 3, 17          2, 0, 3   16, 4, 1   1, 2, 3, 7
+  --full     1, 3, 17          0 to 3    16, 4, 1   1, 2, 3, 7    and with --sanitize points
 
 Lines at the top of a program say what a run needs:
   # Flags: --scale 2.5         args
   # Input: x f64[n, 3] 0:5     a file for the input x, of numbers in that range (-2:2, when none is given)
+  # Interpreter: E0915         it has to refuse this program with that error; executables must keep the laws
 A failure is one line, with the commands that show it again. The last line counts."""
 
 import argparse
@@ -43,13 +44,13 @@ options = parser.parse_args()
 
 sizes = [1, 3, 17]
 threads = [1, 3] if options.quick else [1, 2, 3, 7]
-# -O and lanes of each build; the first is the one that the others of its lanes are compared with.
+# How programs are built; all builds of one number of lanes must give the same bits.
 if options.quick:
-    builds = [(2, 16)]
+    builds = ["-O2 --lanes 16"]
 elif options.full:
-    builds = [(2, 16), (0, 16), (3, 16), (2, 4), (2, 1)]
+    builds = ["-O2 --lanes 16", "-O0 --lanes 16", "-O3 --lanes 16", "-O2 --lanes 4", "-O2 --lanes 1", "-O1 --lanes 1 --sanitize points"]
 else:
-    builds = [(0, 16), (3, 16), (3, 1)]
+    builds = ["-O0 --lanes 16", "-O3 --lanes 16", "-O3 --lanes 1"]
 dtypes = {"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "|u1", "bool": "|b1"}
 
 
@@ -76,7 +77,8 @@ class Feature:
         self.scratch = options.scratch / self.name
         self.scratch.mkdir(parents=True, exist_ok=True)
         self.flags = [word for line in re.findall(r"^# Flags: (.*)", self.text, re.M) for word in shlex.split(line)]
-        self.runs = self.builds = 0
+        self.refusal = re.findall(r"^# Interpreter: (E\d+)", self.text, re.M)
+        self.runs, self.builds, self.sameInLanes = 0, 0, True
 
     def checkForm(self):
         if not self.text.startswith("# ") or self.text.startswith(("# Flags:", "# Input:")):
@@ -108,36 +110,47 @@ class Feature:
     def fail(self, what, commands):
         raise Failure(f"{what}; reproduce: {' && '.join(commands)}")
 
+    def checkLaws(self, n, saves, commands):
+        for name, values in readSaves(saves).items():
+            if name.startswith("holds") and not values.all():
+                self.fail(f"n = {n}: {name} does not hold: {values.tolist()}", commands)
+
     def checkSize(self, n):
         inputs, sized = self.inputs(n), ["-D", f"n={n}"]
         args = [word for name, value in zip(self.flags[::2], self.flags[1::2]) for word in ("--set", f"{name[2:]}={value}")]
         seed = ["--seed", "1"]
         expected, interpretation = self.scratch / f"expected-{n}.npz", []
-        table = self.do(interpretation, [options.timerlc, "--interpret", self.path, *sized, *seed, *args, *inputs, "--save", expected])
-        for name, values in readSaves(expected).items():
-            if name.startswith("holds") and not values.all():
-                self.fail(f"n = {n}: {name} does not hold: {values.tolist()}", interpretation)
+        interpret = [options.timerlc, "--interpret", self.path, *sized, *seed, *args, *inputs, "--save", expected]
+        if self.refusal:
+            if f"error[{self.refusal[0]}]" not in run(*interpret).stderr:
+                self.fail(f"n = {n}: the interpreter does not refuse it with {self.refusal[0]}", [shlex.join(map(str, interpret))])
+        else:
+            table = self.do(interpretation, interpret)
+            self.checkLaws(n, expected, interpretation)
         first = {}  # of each number of lanes: the bits that all must have
-        for level, lanes in builds:
-            executable = self.scratch / f"n{n}-O{level}-lanes{lanes}"
-            building = [f"-O{level}"] + ([] if lanes == 16 else ["--lanes", str(lanes)])
-            compilation = []
+        for build in builds:
+            lanes, compilation = build.split()[2], []
+            executable = self.scratch / f"n{n}{build.replace(' ', '')}"
             self.builds += 1
-            self.do(compilation, [options.timerlc, self.path, *sized, *building, "-o", executable])
+            self.do(compilation, [options.timerlc, self.path, *sized, *build.split(), "-o", executable])
             for number in threads:
                 found, commands = self.scratch / f"found-{n}-{number}.npz", list(compilation)
                 self.runs += 1
                 output = self.do(commands, [executable, *seed, *self.flags, *inputs, "--threads", str(number), "--save", found])
-                bits = bitsOf(found), output
+                bits = bitsOf(found), output.replace("-nan", "nan")
                 if lanes in first:
-                    if bits != first[lanes]:
+                    if bits != first[lanes][:2]:
                         names = [name for name in bits[0] if bits[0][name] != first[lanes][0].get(name)]
-                        self.fail(f"n = {n}: {names or 'reports'}: not the bits of -O{builds[0][0]} --threads 1", commands)
+                        self.fail(f"n = {n}: {names or 'reports'}: not the bits of `{first[lanes][2]} --threads 1`", commands)
                     continue
-                first[lanes] = bits
+                first[lanes] = *bits, build
+                if self.refusal:
+                    self.checkLaws(n, found, commands)
+                    continue
                 problem = compareSaves(found, expected, toleranceOf) or compareTables(output, table, 4e-6)
                 if problem:
                     self.fail(f"n = {n}: {problem}", commands + interpretation)
+        self.sameInLanes &= all(bits[:2] == first["16"][:2] for bits in first.values())
 
     def check(self):
         self.checkForm()
@@ -151,7 +164,7 @@ if unknown:
     sys.exit(f"there is no {', '.join(sorted(unknown))}")
 share, shares = map(int, options.shard.split("/"))
 chosen = [path for k, path in enumerate(programs) if k % shares == share and (not options.names or path.stem in options.names)]
-start, failures, counts = time.monotonic(), 0, [0, 0]
+start, failures, counts = time.monotonic(), 0, [0, 0, 0]
 for path in chosen:
     feature = Feature(path)
     try:
@@ -159,6 +172,7 @@ for path in chosen:
     except Failure as failure:
         failures += 1
         print(f"FAIL {feature.name}: {failure}", flush=True)
-    counts = [counts[0] + feature.builds, counts[1] + feature.runs]
-print(f"{len(chosen)} programs, {counts[0]} builds, {counts[1]} runs, {failures} failed, {time.monotonic() - start:.0f} s")
+    counts = [counts[0] + feature.builds, counts[1] + feature.runs, counts[2] + (not feature.sameInLanes)]
+rounded = "" if options.quick else f"{counts[2]} round differently in lanes, "
+print(f"{len(chosen)} programs, {counts[0]} builds, {counts[1]} runs, {rounded}{failures} failed, {time.monotonic() - start:.0f} s")
 sys.exit(failures != 0 or not chosen)
