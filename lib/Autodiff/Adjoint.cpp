@@ -10,6 +10,7 @@
 #include "Vjp.h"
 #include "timerl/Poly/Convert.h"
 #include <isl/ilp.h>
+#include <set>
 
 using namespace mlir;
 using namespace timerl;
@@ -172,7 +173,17 @@ LogicalResult AdjointBuilder::planAdjoint(StringRef tensor) {
     names.push_back(positions.back());
   }
   SmallVector<Expr> ignored;
-  Assignment solved = solve(equalities(set, names), positions, ignored);
+  // Lengths of dims that stop speak of outer dims by name: these stay.
+  std::set<std::string> outer;
+  for (auto dim : module.getOps<DimOp>())
+    if (dim.getUntil())
+      for (const std::string &name : dim.getOuterDims())
+        outer.insert(name);
+  SmallVector<std::string> unknowns;
+  for (const std::string &position : positions)
+    if (!outer.count(position))
+      unknowns.push_back(position);
+  Assignment solved = solve(equalities(set, names), unknowns, ignored);
   adjoint.dims = outerRanges;
   for (unsigned k = rank; k-- > 0;)
     if (solved.count(positions[k]))

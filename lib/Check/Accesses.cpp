@@ -26,6 +26,12 @@ public:
         if (dim.getCounted())
           result.counts.insert(*dim.getCounted());
       }
+    // No run begins with a dim that is empty.
+    SmallVector<Expr> facts;
+    for (auto dim : module.getOps<DimOp>())
+      if (!dim.getExtent().getExpr().isConst())
+        facts.push_back(Expr::ge(dim.getExtent().getExpr(), Expr::constant(1)));
+    condition = Expr::conj(facts);
   }
 
   void block(Block &body) {

@@ -184,6 +184,9 @@ struct Builtins {
     mlir::Value leaf;
     if (!own && e.isFloatValue(value) && !isa<FloatType>(type))
       leaf = e.materialize(value, e.builder.getF64Type(), span);
+    else if (value.kind == Term::Kind::Int && !value.expr.isConst() &&
+             !isa<FloatType>(type)) // An index may leave the dtype's range.
+      leaf = e.materialize(value, e.builder.getI64Type(), span);
     else
       leaf =
           own ? e.materialize(value, span) : e.materialize(value, type, span);
@@ -616,7 +619,9 @@ NAME(mean)
 NAME(prod)
 NAME(any)
 NAME(all)
-NAME(argmax) NAME(uniform) NAME(normal) NAME(randint) NAME(permutation)
+NAME(argmax)
+NAME(uniform)
+NAME(normal) NAME(randint) NAME(permutation)
 #undef NAME
 
     static double expFold(double x) {

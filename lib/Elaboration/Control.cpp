@@ -211,10 +211,14 @@ Term Elaborator::evaluateIf(const ast::IfExpr &expr,
         [this, kept, then, otherwise, lengths = *lengths, span,
          symbolic](Type type) -> mlir::Value {
           mlir::Value bit = symbolic ? mlir::Value() : materialize(kept, span);
-          mlir::Value a =
-              broadcast(materialize(then, type, span), lengths, span);
-          mlir::Value b =
-              broadcast(materialize(otherwise, type, span), lengths, span);
+          auto side = [&](const Term &number, const Expr &holds) {
+            llvm::SaveAndRestore<Expr> when(context->when);
+            if (symbolic)
+              context->when = Expr::conj({context->when, holds});
+            return broadcast(materialize(number, type, span), lengths, span);
+          };
+          mlir::Value a = side(then, kept.expr);
+          mlir::Value b = side(otherwise, Expr::negate(kept.expr));
           if (symbolic)
             bit = materialize(kept, span);
           bit = broadcast(bit, lengths, span);

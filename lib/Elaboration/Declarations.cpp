@@ -308,10 +308,13 @@ void Elaborator::declareArg(ModuleScope &scope,
   builder.setInsertionPointToEnd(output->getBody());
   declarationsEnd = trl::ArgOp::create(builder, location(statement.span),
                                        statement.name, attr);
-  // An integer arg is an index expression; others are data.
+  // An integer arg is an index expression; others are data, and so are bytes,
+  // whose arithmetic wraps.
   Term result;
-  if (!isFloat && !isBool) {
+  if (!isFloat && !isBool && !type->isUnsignedInteger(8)) {
     result = Term::integer(Expr::var(statement.name));
+    if (type->isInteger(64))
+      wideArgs.insert(statement.name);
   } else {
     auto scalar = RankedTensorType::get({}, *type);
     result.kind = Term::Kind::Arg;

@@ -20,6 +20,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "timerl/Elaboration/Elaborate.h"
+#include "timerl/Symbolic/Interval.h"
 #include "trl/TrlDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include <deque>
@@ -220,6 +221,8 @@ private:
 
   //===--- Data -----------------------------------------------------------===//
   bool canEmit() const { return context != nullptr; }
+  /// Bounds of an index here.
+  Interval reach(const Expr &index) const;
   mlir::Value materialize(const Term &value, mlir::Type elementType,
                           SourceSpan span);
   /// With the dtype it has, or f32, i32, bool when weak.
@@ -357,6 +360,7 @@ private:
   std::vector<EquationInfo *> programEquations;
   std::vector<TensorInfo *> untilTensors;
   std::set<std::string> usedDefines;
+  std::set<std::string> wideArgs; ///< i64
   EnvironmentPtr builtins;
   mlir::Operation *declarationsEnd = nullptr;
 };

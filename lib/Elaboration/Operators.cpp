@@ -43,6 +43,12 @@ Type Elaborator::elementTypeOf(const Term &value) {
       best = builder.getF32Type();
     return best;
   }
+  // What a wide arg is part of is as wide; all other indices are weak.
+  if (value.kind == Term::Kind::Int &&
+      llvm::any_of(wideArgs, [&](const std::string &name) {
+        return value.expr.mentions(name);
+      }))
+    return builder.getI64Type();
   return Type();
 }
 
@@ -170,6 +176,30 @@ mlir::Value Elaborator::materialize(const Term &value, SourceSpan span) {
   return materialize(value, type, span);
 }
 
+/// The numbers that a dtype holds; all of them for floats.
+static Interval rangeOfDtype(Type type) {
+  if (type.isUnsignedInteger(8))
+    return {0, 255};
+  if (type.isInteger(1))
+    return {0, 1};
+  if (type.isInteger(32))
+    return {INT32_MIN, INT32_MAX};
+  return {INT64_MIN, INT64_MAX};
+}
+
+Interval Elaborator::reach(const Expr &index) const {
+  Intervals known;
+  for (const DimInfo *dim : allDims)
+    if (dim->until)
+      known.set(
+          dim->hi().name(),
+          rangeOf(Expr::constant(0), dim->extent + Expr::constant(1), known));
+  for (const Iterator &iterator : context->iterators)
+    known.set(iterator.name, rangeOf(iterator.lo, iterator.hi, known));
+  known.assume(context->when);
+  return known.of(index);
+}
+
 mlir::Value Elaborator::materialize(const Term &value, Type elementType,
                                     SourceSpan span) {
   if (value.isError())
@@ -190,25 +220,32 @@ mlir::Value Elaborator::materialize(const Term &value, Type elementType,
       return {};
     }
     if (auto number = value.expr.getConst()) {
-      if (!isa<FloatType>(elementType) && !elementType.isInteger(64)) {
-        int64_t least = elementType.isUnsignedInteger(8) ? 0
-                        : elementType.isInteger(1)       ? 0
-                                                         : INT32_MIN;
-        int64_t most = elementType.isUnsignedInteger(8) ? 255
-                       : elementType.isInteger(1)       ? 1
-                                                        : INT32_MAX;
-        if (*number < least || *number > most) {
-          error("E0209", span,
-                std::to_string(*number) + " does not fit " +
-                    typeText(RankedTensorType::get({}, elementType)));
-          return {};
-        }
+      Interval range = rangeOfDtype(elementType);
+      if (*number < *range.lo || *number > *range.hi) {
+        error("E0209", span,
+              std::to_string(*number) + " does not fit " +
+                  typeText(RankedTensorType::get({}, elementType)));
+        return {};
       }
       return constant(elementType, *number, span);
     }
     if (elementType.isInteger(1))
       return castTo(materialize(value, builder.getI64Type(), span), elementType,
                     span);
+    Interval range = rangeOfDtype(elementType), reached = reach(value.expr);
+    if ((reached.lo && *reached.lo < *range.lo) ||
+        (reached.hi && *reached.hi > *range.hi)) {
+      bool below = reached.lo && *reached.lo < *range.lo;
+      error("E0209", span,
+            "this index reaches " +
+                std::to_string(below ? *reached.lo : *reached.hi) +
+                ", which does not fit " +
+                typeText(RankedTensorType::get({}, elementType)))
+          .suggest(elementType.isInteger(32)
+                       ? "convert it: `i64(...)`"
+                       : "convert it: `u8(...)`, which saturates");
+      return {};
+    }
     return trl::IndexOp::create(builder, location(span),
                                 RankedTensorType::get({}, elementType),
                                 trl::ExprAttr::get(&mlirContext, value.expr));

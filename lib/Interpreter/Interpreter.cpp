@@ -9,8 +9,11 @@
 #include "Evaluator.h"
 #include "Record.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 
 using namespace timerl;
@@ -155,6 +158,20 @@ static void printResiduals(const InterpreterResult &result,
 // Files
 //===----------------------------------------------------------------------===//
 
+/// Files hold one NaN, whatever its bits were.
+static void unifyNaNs(Array &array) {
+  auto unify = [&](auto nan) {
+    auto *values = array.mutableData<decltype(nan)>();
+    std::replace_if(
+        values, values + array.size(),
+        [](auto value) { return std::isnan(value); }, nan);
+  };
+  if (array.dtype() == DType::F32)
+    unify(std::numeric_limits<float>::quiet_NaN());
+  else if (array.dtype() == DType::F64)
+    unify(std::numeric_limits<double>::quiet_NaN());
+}
+
 std::vector<NamedArray> timerl::savedArrays(const InterpreterResult &result) {
   std::vector<NamedArray> arrays;
   for (const InterpreterOutput &output : result.outputs) {
@@ -180,6 +197,7 @@ std::vector<NamedArray> timerl::savedArrays(const InterpreterResult &result) {
                       at * value.byteSize(),
                   value.raw(), value.byteSize());
     }
+    unifyNaNs(array);
     arrays.push_back({output.name, array});
   }
   return arrays;

@@ -99,6 +99,10 @@ static To castScalar(From x) {
     if (value <= static_cast<double>(std::numeric_limits<To>::min()))
       return std::numeric_limits<To>::min();
     return static_cast<To>(value);
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+    // Every integer dtype is within i64.
+    return static_cast<To>(std::clamp<int64_t>(
+        x, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
   } else {
     return static_cast<To>(x);
   }

@@ -521,6 +521,10 @@ void Builder::build(mlir::ModuleOp module) {
   for (auto op : module.getOps<trl::DimOp>()) {
     loc = op.getLoc();
     DimInfo info{op.getSymName().str(), constantOf(op.getExtent().getExpr())};
+    if (info.extent < 1)
+      fail("E0406", loc,
+           "dim `" + info.name + "` is empty: its extent is " +
+               std::to_string(info.extent));
     if (auto until = op.getUntil()) {
       info.until = tensorOf(*until);
       if (program.tensors[info.until].rank == 0)

@@ -8,6 +8,7 @@
 #include "Program.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -153,9 +154,27 @@ static int writeHeader(char *header, const Save &save) {
   return length;
 }
 
+/// The bits of a NaN depend on how it came about, which levels of optimisation
+/// change: files hold one NaN.
+static void unifyNaNs(Save &save) {
+  if (save.type == Type::F32) {
+    auto *values = reinterpret_cast<float *>(save.data);
+    for (uint64_t k = 0; k < save.bytes / sizeof(float); ++k)
+      if (isnan(values[k]))
+        values[k] = __builtin_nanf("");
+  } else if (save.type == Type::F64) {
+    auto *values = reinterpret_cast<double *>(save.data);
+    for (uint64_t k = 0; k < save.bytes / sizeof(double); ++k)
+      if (isnan(values[k]))
+        values[k] = __builtin_nan("");
+  }
+}
+
 bool timerl::rt::writeNpz(const char *path) {
-  for (int k = 0; k < program.numSaves; ++k)
+  for (int k = 0; k < program.numSaves; ++k) {
     fitToPoints(program.saves[k]);
+    unifyNaNs(program.saves[k]);
+  }
   return writeArchive(path, program.saves, program.numSaves);
 }
 

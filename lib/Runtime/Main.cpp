@@ -49,6 +49,13 @@ extern "C" void timerl_rt_outside(const char *tensor, const char *place,
        place, *place ? ": " : "", index, tensor, lo, hi);
 }
 
+/// Args leave a dim without points.
+extern "C" void timerl_rt_empty(const char *dim, const char *place,
+                                int64_t extent) {
+  fail(2, "%s%sdim `%s` is empty: its extent is %" PRId64, place,
+       *place ? ": " : "", dim, extent);
+}
+
 //===----------------------------------------------------------------------===//
 // The description
 //===----------------------------------------------------------------------===//
@@ -64,10 +71,11 @@ static Type typeNamed(const char *name) {
                                 : Type::F64;
 }
 static const char *typeText(Type type) {
-  return type == Type::Bool                       ? "true or false"
-         : type == Type::U8                       ? "an integer from 0 to 255"
-         : type == Type::I32 || type == Type::I64 ? "an integer"
-                                                  : "a number";
+  return type == Type::Bool  ? "true or false"
+         : type == Type::U8  ? "an integer from 0 to 255"
+         : type == Type::I32 ? "an integer from -2147483648 to 2147483647"
+         : type == Type::I64 ? "an integer of 64 bits"
+                             : "a number";
 }
 
 /// Reads a whole word as a value of a type; false if it is none.

@@ -254,7 +254,7 @@ LogicalResult Emitter::emitLoop(const LoopTree &tree, Context context) {
   auto op = sched::ForOp::create(
       builder, at->getLoc(), builder.getStringAttr(loop.variable), attr(*lo),
       attr(*hi), loop.reverse ? builder.getUnitAttr() : UnitAttr(),
-      loop.parallel ? builder.getUnitAttr() : UnitAttr(),
+      loop.parallel && !stopping ? builder.getUnitAttr() : UnitAttr(),
       /*lanes=*/IntegerAttr(), until, untilIndices);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
   Expr variable = Expr::var(loop.variable);

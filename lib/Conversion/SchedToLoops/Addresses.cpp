@@ -337,9 +337,23 @@ Value Generator::loadFrom(const Place &place, Value k, Type type) {
   } else {
     read = LLVM::LoadOp::create(b, loc, stored, pointer, alignmentOf(type));
   }
+  return asComputed(read, type);
+}
+
+Value Generator::loadLanes(Value base, Value k, int64_t count, Type type) {
+  Type stored = storageType(type);
+  if (count > 1)
+    stored = VectorType::get({count}, stored);
+  Value read = LLVM::LoadOp::create(
+      b, loc, stored, offsetPointer(base, k, type), alignmentOf(type));
+  return asComputed(read, type);
+}
+
+Value Generator::asComputed(Value read, Type type) {
   if (!isStoredNarrow(type))
     return read;
-  Type wanted = place.varying ? Type(VectorType::get({lanes}, type)) : type;
+  auto vector = dyn_cast<VectorType>(read.getType());
+  Type wanted = vector ? Type(vector.clone(type)) : type;
   if (type.isInteger(16))
     return arith::ExtUIOp::create(b, loc, wanted, read);
   return arith::TruncIOp::create(b, loc, wanted, read);

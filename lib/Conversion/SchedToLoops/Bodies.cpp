@@ -334,11 +334,6 @@ Value Generator::checkIndex(trl::ReadOp read, Value position,
     safe = select(here, position, lo);
     outside = arith::AndIOp::create(b, loc, outside, here);
   }
-  std::string place;
-  if (auto file = read.getLoc()->findInstanceOf<FileLineColLoc>())
-    place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-             Twine(file.getColumn()))
-                .str();
   when(anyLane(outside), [&] {
     // The first of them.
     Value bad = extractLane(position, lanes - 1);
@@ -348,12 +343,20 @@ Value Generator::checkIndex(trl::ReadOp read, Value position,
                                       extractLane(position, lane), bad);
     func::CallOp::create(
         b, loc, "timerl_rt_outside", TypeRange(),
-        ValueRange{text(read.getSource()), text(place), bad, lo, hi});
+        ValueRange{text(read.getSource()), text(placeOf(read)), bad, lo, hi});
   });
   return safe;
 }
 
-/// The address of a constant string.
+std::string Generator::placeOf(Operation *op) {
+  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+          Twine(file.getColumn()))
+      .str();
+}
+
 Value Generator::text(StringRef characters) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   auto [known, isNew] = texts.try_emplace(

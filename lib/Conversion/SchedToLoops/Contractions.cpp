@@ -90,12 +90,6 @@ SmallVector<Value> Generator::hold(Value base, int64_t length, Type type) {
   return held;
 }
 
-Value Generator::loadLanes(Value base, Value k, int64_t lanes, Type type) {
-  Type loaded = lanes == 1 ? type : Type(VectorType::get({lanes}, type));
-  return LLVM::LoadOp::create(b, loc, loaded, offsetPointer(base, k, type),
-                              type.getIntOrFloatBitWidth() / 8);
-}
-
 /// The sum of x[k] * y[k] over `length` contiguous elements: partial sums by
 /// lane, joined in a fixed tree, then the tail. `held` is all of y in
 /// registers, or empty.
@@ -153,7 +147,13 @@ void Generator::emitMatmul(trl::MatmulOp matmul) {
   auto type = cast<RankedTensorType>(matmul.getType());
   Type elementType = type.getElementType();
   if (isOuterProduct(*matmul)) {
-    Operand column = get(matmul.getLhs()), row = get(matmul.getRhs());
+    // Vectors, whichever way they lie.
+    auto vector = [&](Value value) {
+      auto transpose = value.getDefiningOp<trl::TransposeOp>();
+      return get(transpose && isFolded(transpose) ? transpose.getOperand()
+                                                  : value);
+    };
+    Operand column = vector(matmul.getLhs()), row = vector(matmul.getRhs());
     Operand result{type, Value(), isVarying(matmul)};
     result.factors = [=, this](Value i, Value j) {
       return std::pair(element(column, i), element(row, j));

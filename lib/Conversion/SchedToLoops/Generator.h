@@ -107,6 +107,8 @@ private:
 
   // Structure.
   mlir::LogicalResult emitBlock(mlir::Block &block);
+  /// Tests the extents that args decide on.
+  void testExtents();
   mlir::LogicalResult emitFor(sched::ForOp loop);
   mlir::LogicalResult emitOutlined(sched::ForOp loop);
   mlir::LogicalResult emitLoop(sched::ForOp loop);
@@ -223,7 +225,10 @@ private:
   mlir::Value extractLane(mlir::Value vector, int64_t lane);
 
   // Expressions and addresses.
+  /// The address of a constant string.
   mlir::Value text(llvm::StringRef characters);
+  /// `file:line:column`, where it is known.
+  static std::string placeOf(mlir::Operation *op);
   /// In the first lane.
   mlir::Value emitExpr(const Expr &expr) { return emitExpr(expr, false); }
   /// In each lane: a vector where they differ.
@@ -246,6 +251,8 @@ private:
   /// Element `k` of the value at a place.
   mlir::Value loadFrom(const Place &place, mlir::Value k, mlir::Type type);
   void storeTo(const Place &place, mlir::Value k, mlir::Value value);
+  /// A value as it lies in memory, in the type that it is computed with.
+  mlir::Value asComputed(mlir::Value read, mlir::Type type);
   mlir::Value load(mlir::Value base, mlir::Value index, mlir::Type type);
   void store(mlir::Value value, mlir::Value base, mlir::Value index);
   mlir::Value element(const Operand &operand, mlir::Value index);

@@ -60,7 +60,7 @@ Value Generator::castScalar(Value value, Type to) {
   if (to.isInteger(1)) {
     if (isa<FloatType>(from))
       return arith::CmpFOp::create(
-          b, loc, arith::CmpFPredicate::UNE, value,
+          b, loc, arith::CmpFPredicate::ONE, value, // NaN is false
           constantOf(b, loc, whole, b.getFloatAttr(from, 0)));
     return arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::ne, value,

@@ -49,6 +49,7 @@ LogicalResult Generator::run() {
   declare("timerl_rt_report", {i64, i64, pointer, i64});
   declare("timerl_rt_save", {i64, i64, pointer});
   declare("timerl_rt_outside", {pointer, pointer, i64, i64, i64});
+  declare("timerl_rt_empty", {pointer, pointer, i64});
   declare("timerl_rt_draw",
           {i64, pointer, i64, i64, pointer, i64, i64, i64, i64, i64});
   if (sanitize)
@@ -66,12 +67,30 @@ LogicalResult Generator::run() {
     if (dim.getCounted())
       stops[dim.getEndName()] = dim;
   scope.ranges = stopLengths(module);
+  testExtents();
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>())
     buffers[buffer.getTensor().str()] = buffer;
   if (failed(emitBlock(program.getBody().front())))
     return failure();
   func::ReturnOp::create(b, loc);
   return success();
+}
+
+void Generator::testExtents() {
+  for (auto dim : module.getOps<trl::DimOp>()) {
+    const Expr &extent = dim.getExtent().getExpr();
+    if (extent.isConst())
+      continue;
+    Value value = emitExpr(extent);
+    when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, value,
+                               constant(1)),
+         [&] {
+           func::CallOp::create(
+               b, loc, "timerl_rt_empty", TypeRange(),
+               ValueRange{text(dim.getSymName()), text(placeOf(dim)), value});
+         });
+    scope.ranges.assume(Expr::ge(extent, Expr::constant(1)));
+  }
 }
 
 Intervals codegen::stopLengths(ModuleOp module) {
