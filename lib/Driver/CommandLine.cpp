@@ -125,6 +125,10 @@ timerl::parseCommandLine(int argc, const char *const *argv, int &exitCode) {
                  "each")
       ->allow_extra_args(false)
       ->type_name("STAGE");
+  app.add_option("--print-ir-tree", invocation.irFolder,
+                 "write the IR after each stage to a file of this folder, "
+                 "numbered in their order")
+      ->type_name("DIR");
   app.add_flag("--time-report", invocation.timeReport,
                "print how long each step took");
   app.add_flag("-v", invocation.verbose, "print the commands that are run");

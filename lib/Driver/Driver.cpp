@@ -9,9 +9,9 @@
 #include "CommandLine.h"
 #include "CrashReport.h"
 #include "DependencyFile.h"
-#include "OutputFile.h"
 #include "timerl/Frontend/ErrorPages.h"
 #include "timerl/Pipeline/Pipeline.h"
+#include "timerl/Support/OutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;

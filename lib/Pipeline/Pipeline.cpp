@@ -20,11 +20,14 @@
 #include "timerl/Interpreter/Interpreter.h"
 #include "timerl/Poly/Definitions.h"
 #include "timerl/Schedule/ScheduleJson.h"
+#include "timerl/Support/OutputFile.h"
 #include "timerl/Target/Executable.h"
 #include "timerl/Transforms/Passes.h"
 #include "timerl/Vectorize/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
@@ -201,6 +204,28 @@ static std::string makeCode(mlir::ModuleOp module, llvm::StringRef stage,
   return "";
 }
 
+/// Writes DIR/NUMBER-STAGE.mlir; false after an error, which is reported.
+static bool writeStage(llvm::StringRef folder, unsigned number,
+                       llvm::StringRef stage, mlir::ModuleOp module,
+                       DiagnosticEngine &diagnostics) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(
+      path, llvm::formatv("{0,0+2}-{1}.mlir", number + 1, stage).str());
+  std::string problem;
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    problem = code.message();
+  else if (llvm::Error error = writeWhole(path, text))
+    problem = llvm::toString(std::move(error));
+  if (problem.empty())
+    return true;
+  diagnostics.error("E0604", SourceSpan(),
+                    "can't write `" + path.str().str() + "`: " + problem);
+  return false;
+}
+
 std::string timerl::runPipeline(const Invocation &invocation,
                                 SourceManager &sources,
                                 DiagnosticEngine &diagnostics) {
@@ -261,6 +286,10 @@ std::string timerl::runPipeline(const Invocation &invocation,
       llvm::errs() << "// after " << stage.name << '\n';
       module->print(llvm::errs());
     }
+    if (!invocation.irFolder.empty() &&
+        !writeStage(invocation.irFolder, &stage - irStages, stage.name, *module,
+                    diagnostics))
+      return text;
     if (stage.name == last)
       break;
   }

@@ -36,6 +36,7 @@ struct Invocation {
   bool showCommands = false;           ///< -###
   bool timeReport = false;             ///< --time-report
   std::vector<std::string> printAfter; ///< --print-ir-after; `all` for each
+  std::string irFolder;                ///< --print-ir-tree
   std::string explain;                 ///< the error code to explain
 
   bool interpret = false;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TIMERL_LIB_DRIVER_OUTPUTFILE_H
-#define TIMERL_LIB_DRIVER_OUTPUTFILE_H
+#ifndef TIMERL_SUPPORT_OUTPUTFILE_H
+#define TIMERL_SUPPORT_OUTPUTFILE_H
 
 #include "llvm/Support/Error.h"
 
@@ -20,4 +20,4 @@ llvm::Error writeWhole(llvm::StringRef path, llvm::StringRef text,
 
 } // namespace timerl
 
-#endif // TIMERL_LIB_DRIVER_OUTPUTFILE_H
+#endif // TIMERL_SUPPORT_OUTPUTFILE_H
