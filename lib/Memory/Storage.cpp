@@ -26,7 +26,6 @@ public:
 private:
   bool setWindow(Buffer &buffer, const Uses &uses);
   void chooseLifetime(Buffer &buffer, StringRef name, const Uses &uses);
-  bool isParallel(const Uses &uses, unsigned position);
 
   const Graph &graph;
   const LoopTree &tree;
@@ -34,29 +33,6 @@ private:
 };
 
 } // namespace
-
-/// Whether some writer's loop over this position may run in any order: each of
-/// its iterations needs storage of its own.
-bool Planner::isParallel(const Uses &uses, unsigned position) {
-  auto target = [](const Map &map, const schedule::Statement &statement) {
-    unsigned k = 0;
-    while (&statement.writes[k].second != &map)
-      ++k;
-    return k;
-  };
-  for (auto &[s, map] : uses.writes) {
-    const schedule::Statement &statement = graph.statements[s];
-    for (const LoopStep &step : statement.steps) {
-      if (!graph.loops[step.loop].parallel || step.dim == noDim)
-        continue;
-      Expr index = pdg::NodeOp(statement.node)
-                       .getTargetIndices(target(*map, statement))[position];
-      if (index.mentions(statement.dims[step.dim]))
-        return true;
-    }
-  }
-  return false;
-}
 
 bool Planner::setWindow(Buffer &buffer, const Uses &uses) {
   auto type = cast<RankedTensorType>(buffer.tensor.getType());
@@ -68,10 +44,7 @@ bool Planner::setWindow(Buffer &buffer, const Uses &uses) {
   }
   buffer.bytes =
       type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-  SmallVector<bool> needsAll;
-  for (unsigned p = 0; p < buffer.tensor.getRank(); ++p)
-    needsAll.push_back(isParallel(uses, p));
-  std::optional<Window> window = chooseWindow(graph, uses, needsAll, cache);
+  std::optional<Window> window = chooseWindow(graph, uses, cache);
   if (!window) {
     buffer.tensor.emitError("E0802: storage of '")
         << buffer.tensor.getSymName()

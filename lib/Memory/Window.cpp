@@ -60,9 +60,8 @@ bool sameSteps(const schedule::Statement &a, const schedule::Statement &b) {
 /// One choice: who writes and reads, and what was found of it.
 class WindowChooser {
 public:
-  WindowChooser(const Graph &graph, const Uses &uses, ArrayRef<bool> needsAll,
-                MapPool &pool)
-      : graph(graph), needsAll(needsAll) {
+  WindowChooser(const Graph &graph, const Uses &uses, MapPool &pool)
+      : graph(graph) {
     for (const Use &use : uses.writes)
       writes.push_back(unnamed(use, pool));
     for (const Use &use : uses.reads)
@@ -85,7 +84,6 @@ private:
   Set conflicts() const;
 
   const Graph &graph;
-  ArrayRef<bool> needsAll;
   SmallVector<Access> writes, reads;
 };
 
@@ -126,8 +124,6 @@ std::string WindowChooser::key() const {
       paths.insert(path(*access.statement));
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (bool all : needsAll)
-    os << all;
   for (auto *list : {&writes, &reads}) {
     os << '|';
     for (const Access &access : *list) {
@@ -210,7 +206,7 @@ Set WindowChooser::conflicts() const {
 }
 
 std::optional<Window> WindowChooser::choose() {
-  unsigned rank = needsAll.size();
+  unsigned rank = isl_map_dim(writes[0].points.get(), isl_dim_out);
   Window result;
   Set points;
   for (const Access &write : writes)
@@ -228,7 +224,7 @@ std::optional<Window> WindowChooser::choose() {
   // of the few that there are.
   SmallVector<unsigned> fixed, order;
   for (unsigned p = 0; p < rank; ++p)
-    (needsAll[p] || p >= 5 ? fixed : order).push_back(p);
+    (p >= 5 ? fixed : order).push_back(p);
   Set distances;
   if (!order.empty()) {
     distances = conflicts();
@@ -286,9 +282,8 @@ std::optional<Window> WindowChooser::choose() {
 }
 
 std::optional<Window> memory::chooseWindow(const Graph &graph, const Uses &uses,
-                                           ArrayRef<bool> needsAll,
                                            WindowCache &cache) {
-  WindowChooser chooser(graph, uses, needsAll, cache.pool);
+  WindowChooser chooser(graph, uses, cache.pool);
   auto [known, isNew] = cache.windows.try_emplace(chooser.key());
   if (isNew)
     known->second = chooser.choose();

@@ -24,12 +24,9 @@ struct Uses {
 };
 
 /// The least windows found for a tensor with these uses; none when it has no
-/// static bound. `needsAll` says of each position whether its points may be
-/// written in any order: each then has storage of its own.
+/// static bound.
 std::optional<Window> chooseWindow(const schedule::Graph &graph,
-                                   const Uses &uses,
-                                   llvm::ArrayRef<bool> needsAll,
-                                   WindowCache &cache);
+                                   const Uses &uses, WindowCache &cache);
 
 } // namespace timerl::memory
 

@@ -30,6 +30,8 @@ programs = [
      {"x": [1, 9]}, "one row: x[i, j] goes where x[i-1, j] was read last"),
     ("gather", "dim t : 50\nx[t] = uniform()\nj[t] = randint(0, 8)\ny[t] = x[max(t - j, 0) in max(t-7, 0):t+1]\nreport r = sum(t) y",
      {"x": [50], "j": [50], "y": [50]}, "loops without an order go first, where memory is small; the sum needs all of y"),
+    ("lag_three", "dim t : 21\nx[t] = uniform() when t < 3\nx[t] = 0.5 * x[t-3] otherwise\nreport r = x[19] + x[20]",
+     {"x": [3]}, "x[t] goes where x[t-3] was read last, though the first three are drawn in any order"),
     ("through_time", "dim t : 16\nw[0] = 0.5\nh[0] = 0.1\nh[t+1] = tanh(0.7 * h[t] + w[0])\nl = h[16]^2\ng = grad(l, w[0])\nreport r = g",
      {"h": [17], "d.l.h": [16], "d.l.h.of.h": [1]}, "the way back needs every h; adjoints are summed at the end, their carry is one"),
 ]
