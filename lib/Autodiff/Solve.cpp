@@ -12,14 +12,6 @@ using namespace timerl;
 using namespace timerl::autodiff;
 using namespace timerl::poly;
 
-SmallVector<Expr> autodiff::conjuncts(const Expr &condition) {
-  if (condition.isTrue())
-    return {};
-  if (condition.kind() == Expr::Kind::And)
-    return SmallVector<Expr>(condition.operands());
-  return {condition};
-}
-
 /// The coefficient of `var` as an atom of a sum.
 static int64_t coefficientOf(const Expr &expr, StringRef var) {
   if (expr.kind() == Expr::Kind::Var)

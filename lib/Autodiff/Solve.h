@@ -9,6 +9,7 @@
 #define TIMERL_LIB_AUTODIFF_SOLVE_H
 
 #include "timerl/Poly/Convert.h"
+#include "timerl/Symbolic/Conditions.h"
 #include "timerl/Symbolic/Expr.h"
 #include "llvm/ADT/SmallVector.h"
 #include <map>
@@ -20,9 +21,6 @@ struct Range {
   std::string name;
   Expr lo, hi;
 };
-
-/// The conjuncts of a condition.
-llvm::SmallVector<Expr> conjuncts(const Expr &condition);
 
 /// `var` as a function of the others where `zero` == 0, if it occurs with
 /// coefficient 1 or -1 and nowhere else.

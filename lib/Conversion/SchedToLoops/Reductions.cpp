@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "timerl/Symbolic/Conditions.h"
 #include "timerl/Vectorize/Work.h"
 
 using namespace mlir;
@@ -162,63 +163,82 @@ LogicalResult Generator::emitNest(
                   ? get(reduce.getYield().getValues().back()).value
                   : Value());
   };
-  std::function<void(unsigned, SmallVectorImpl<Value> &)> nest =
-      [&](unsigned depth, SmallVectorImpl<Value> &sums) {
-        if (depth < binders.size()) {
-          trl::IterAttr iter = binders[depth];
-          std::string name = iter.getName().str();
-          Value lo = emitExpr(iter.getLo().getExpr()),
-                hi = emitExpr(iter.getHi().getExpr());
-          scope.ranges.set(name, rangeOf(iter.getLo().getExpr(),
-                                         iter.getHi().getExpr(), scope.ranges));
-          scope.variances.erase(name);
-          int64_t step = 1;
-          if (laned.binder >= 0 && depth + 1 == binders.size()) {
-            Value size = constant(laned.lanes);
-            Value length =
-                arith::MaxSIOp::create(b, loc, subtract(hi, lo), constant(0));
-            Value whole = this->add(
-                lo,
-                multiply(arith::DivUIOp::create(b, loc, length, size), size));
-            (rest ? lo : hi) = whole;
-            step = rest ? 1 : laned.lanes;
-            if (!rest)
-              scope.variances[name] = Variance::Consecutive;
-          }
-          sums =
-              fold(lo, hi, step, SmallVector<Value>(sums.begin(), sums.end()),
-                   [&](Value k, ValueRange carried) {
-                     scope.variables[name] = k;
-                     SmallVector<Value> next(carried);
-                     nest(depth + 1, next);
-                     return next;
-                   });
-          return;
-        }
-        Expr when = reduce.getWhen().getExpr();
-        if (when.isTrue())
+  // Whether the first `depth` binders tell all that a condition depends on.
+  auto isTold = [&](const Expr &condition, unsigned depth) {
+    return llvm::none_of(
+        ArrayRef(binders).drop_front(depth), [&](trl::IterAttr binder) {
+          std::string name = binder.getName().str();
+          return condition.mentions(name) ||
+                 llvm::any_of(condition.variables(), [&](const auto &other) {
+                   auto stop = stops.find(other);
+                   return stop != stops.end() &&
+                          llvm::is_contained(stop->second.getOuterDims(), name);
+                 });
+        });
+  };
+  using Nest = llvm::function_ref<void(SmallVectorImpl<Value> &)>;
+  auto where = [&](const Expr &condition, SmallVectorImpl<Value> &sums,
+                   Nest inner) {
+    Scope around = scope;
+    scope.ranges.assume(condition);
+    SmallVector<Value> before(sums.begin(), sums.end());
+    auto branch = scf::IfOp::create(b, loc, TypeRange(ValueRange(before)),
+                                    emitExpr(condition),
+                                    /*withElseRegion=*/true);
+    auto fill = [&](Block *into, Nest emit, SmallVectorImpl<Value> &yielded) {
+      OpBuilder::InsertionGuard guard(b);
+      if (into->mightHaveTerminator())
+        into->getTerminator()->erase();
+      b.setInsertionPointToStart(into);
+      emit(yielded);
+      scf::YieldOp::create(b, loc, yielded);
+    };
+    fill(branch.thenBlock(), inner, sums);
+    fill(branch.elseBlock(), [](auto &) {}, before);
+    sums.assign(branch.result_begin(), branch.result_end());
+    scope = std::move(around);
+  };
+  // Conditions are tested as soon as may be: the ranges of later binders mean
+  // something where they hold alone.
+  std::function<void(unsigned, ArrayRef<Expr>, SmallVectorImpl<Value> &)> nest =
+      [&](unsigned depth, ArrayRef<Expr> conditions,
+          SmallVectorImpl<Value> &sums) {
+        SmallVector<Expr> told, later;
+        for (const Expr &condition : conditions)
+          (isTold(condition, depth) ? told : later).push_back(condition);
+        if (!told.empty())
+          return where(Expr::conj(told), sums,
+                       [&](auto &so) { nest(depth, later, so); });
+        if (depth == binders.size())
           return body(sums);
-        Scope around = scope;
-        scope.ranges.assume(when);
-        SmallVector<Value> before(sums.begin(), sums.end());
-        auto branch = scf::IfOp::create(b, loc, TypeRange(ValueRange(before)),
-                                        emitExpr(when),
-                                        /*withElseRegion=*/true);
-        auto fill = [&](Block *into, llvm::function_ref<void()> emit,
-                        SmallVectorImpl<Value> &yielded) {
-          OpBuilder::InsertionGuard guard(b);
-          if (into->mightHaveTerminator())
-            into->getTerminator()->erase();
-          b.setInsertionPointToStart(into);
-          emit();
-          scf::YieldOp::create(b, loc, yielded);
-        };
-        fill(branch.thenBlock(), [&] { body(sums); }, sums);
-        fill(branch.elseBlock(), [] {}, before);
-        sums.assign(branch.result_begin(), branch.result_end());
-        scope = std::move(around);
+        trl::IterAttr iter = binders[depth];
+        std::string name = iter.getName().str();
+        Value lo = emitExpr(iter.getLo().getExpr()),
+              hi = emitExpr(iter.getHi().getExpr());
+        scope.ranges.set(name, rangeOf(iter.getLo().getExpr(),
+                                       iter.getHi().getExpr(), scope.ranges));
+        scope.variances.erase(name);
+        int64_t step = 1;
+        if (laned.binder >= 0 && depth + 1 == binders.size()) {
+          Value size = constant(laned.lanes);
+          Value length =
+              arith::MaxSIOp::create(b, loc, subtract(hi, lo), constant(0));
+          Value whole = this->add(
+              lo, multiply(arith::DivUIOp::create(b, loc, length, size), size));
+          (rest ? lo : hi) = whole;
+          step = rest ? 1 : laned.lanes;
+          if (!rest)
+            scope.variances[name] = Variance::Consecutive;
+        }
+        sums = fold(lo, hi, step, SmallVector<Value>(sums.begin(), sums.end()),
+                    [&](Value k, ValueRange carried) {
+                      scope.variables[name] = k;
+                      SmallVector<Value> next(carried);
+                      nest(depth + 1, later, next);
+                      return next;
+                    });
       };
-  nest(0, sums);
+  nest(0, conjuncts(reduce.getWhen().getExpr()), sums);
   scope = std::move(outer);
   return result;
 }
