@@ -24,7 +24,7 @@ options.scratch.mkdir(parents=True, exist_ok=True)
 
 def train(executable, seed):
     start = time.monotonic()
-    run = subprocess.run([executable, "--seed", str(seed)], capture_output=True, text=True, check=True)
+    run = subprocess.run([executable, "--seed", str(seed), "--threads", "1"], capture_output=True, text=True, check=True)
     rows = [line.split() for line in run.stdout.splitlines()[1:]]
     return [float(row[1]) for row in rows if row], time.monotonic() - start
 
