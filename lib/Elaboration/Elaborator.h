@@ -360,7 +360,8 @@ private:
   std::vector<EquationInfo *> programEquations;
   std::vector<TensorInfo *> untilTensors;
   std::set<std::string> usedDefines;
-  std::set<std::string> wideArgs; ///< i64
+  std::set<std::string> wideArgs;          ///< i64
+  std::map<std::string, SourceSpan> saved; ///< by the name of the array
   EnvironmentPtr builtins;
   mlir::Operation *declarationsEnd = nullptr;
 };

@@ -459,6 +459,14 @@ void Elaborator::writeSave(ModuleScope &scope,
                                                     : std::to_string(k)));
           return;
         }
+        // An archive has one array of a name.
+        auto [first, isNew] = saved.try_emplace(path, statement.value->span);
+        if (!isNew) {
+          error("E0220", statement.value->span, "`" + path + "` is saved twice")
+              .note(first->second, "first saved here")
+              .suggest("give the second a name: `part[...] = ...`");
+          return;
+        }
         builder.setInsertionPointToEnd(output->getBody());
         auto op = trl::OutputOp::create(
             builder, location(statement.span), trl::OutputKind::save, path,

@@ -310,9 +310,11 @@ static Type storageType(Type type) {
   return isStoredNarrow(type) ? IntegerType::get(type.getContext(), 8) : type;
 }
 
-static unsigned alignmentOf(Type type) {
+int64_t codegen::storedBytes(Type type) {
   return storageType(type).getIntOrFloatBitWidth() / 8;
 }
+
+static unsigned alignmentOf(Type type) { return storedBytes(type); }
 
 Value Generator::offsetPointer(Value base, Value index, Type type) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());

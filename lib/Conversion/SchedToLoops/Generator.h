@@ -65,6 +65,9 @@ struct Place {
 std::optional<llvm::SmallVector<int64_t>> inputExtents(mlir::ModuleOp module,
                                                        trl::InputOp input);
 
+/// What an element takes in memory.
+int64_t storedBytes(mlir::Type type);
+
 /// What is known of the lengths of dims that stop early.
 Intervals stopLengths(mlir::ModuleOp module);
 

@@ -71,7 +71,7 @@ void Generator::trace(Access access, StringRef tensor, ArrayAttr indices,
   }
   for (auto [p, coordinate] : llvm::enumerate(coordinates))
     store(coordinate, points, constant(p));
-  int64_t width = (type.getIntOrFloatBitWidth() + 7) / 8;
+  int64_t width = storedBytes(type);
   SmallVector<Value> operands;
   if (access == Access::Read)
     operands.push_back(text(describePlace(current)));

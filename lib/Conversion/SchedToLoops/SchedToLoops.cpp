@@ -148,13 +148,13 @@ void widenBytes(ModuleOp module) {
 
 /// `sanitize BYTES RANK`: the narrowest element, and the most coordinates.
 std::string describeShadow(sched::ProgramOp program) {
-  unsigned width = 8;
+  int64_t width = 8;
   size_t rank = 0;
   for (auto buffer : program.getBody().front().getOps<sched::BufferOp>()) {
     auto tensor = SymbolTable::lookupNearestSymbolFrom<trl::TensorOp>(
         buffer, buffer.getTensorAttr());
     auto type = cast<RankedTensorType>(tensor.getType());
-    width = std::min(width, (type.getElementTypeBitWidth() + 7) / 8);
+    width = std::min(width, codegen::storedBytes(type.getElementType()));
     rank = std::max(rank, buffer.getWindow().size());
   }
   return "sanitize " + std::to_string(width) + " " + std::to_string(rank) +
