@@ -12,6 +12,7 @@
 #include "timerl/Frontend/ErrorPages.h"
 #include "timerl/Pipeline/Pipeline.h"
 #include "timerl/Support/OutputFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace timerl;
@@ -57,10 +58,16 @@ static bool toStandardOutput(const Invocation &invocation) {
 
 static int compile(const Invocation &invocation, SourceManager &sources) {
   DiagnosticEngine diagnostics(sources);
-  std::string text = runPipeline(invocation, sources, diagnostics);
+  PipelineOutput output = runPipeline(invocation, sources, diagnostics);
   if (!diagnostics.hasErrors())
-    writeOrReport(toStandardOutput(invocation) ? "-" : invocation.output, text,
-                  diagnostics, invocation.emit == "exe");
+    writeOrReport(toStandardOutput(invocation) ? "-" : invocation.output,
+                  output.text, diagnostics, invocation.emit == "exe");
+  // Beside an executable that is a file of its own.
+  if (!diagnostics.hasErrors() && !toStandardOutput(invocation) &&
+      !output.schedule.empty() &&
+      llvm::sys::fs::is_regular_file(invocation.output))
+    writeOrReport(invocation.output + ".schedule.json", output.schedule,
+                  diagnostics);
   if (!diagnostics.hasErrors() && !invocation.dependencyFile.empty())
     writeOrReport(invocation.dependencyFile,
                   dependencyRule(invocation.dependencyTarget, sources),

@@ -226,11 +226,16 @@ static bool writeStage(llvm::StringRef folder, unsigned number,
   return false;
 }
 
-std::string timerl::runPipeline(const Invocation &invocation,
-                                SourceManager &sources,
-                                DiagnosticEngine &diagnostics) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+static void printSchedule(mlir::ModuleOp module, llvm::raw_ostream &os) {
+  for (auto schedule : module.getOps<sched::ProgramOp>())
+    schedule::writeScheduleJson(schedule, os);
+}
+
+PipelineOutput timerl::runPipeline(const Invocation &invocation,
+                                   SourceManager &sources,
+                                   DiagnosticEngine &diagnostics) {
+  PipelineOutput output;
+  llvm::raw_string_ostream os(output.text);
   Times times(invocation.timeReport);
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -241,23 +246,23 @@ std::string timerl::runPipeline(const Invocation &invocation,
   if (llvm::StringRef(invocation.input).ends_with(".mlir")) {
     module = readStage(context, invocation.input, sources, diagnostics);
     if (!module)
-      return text;
+      return output;
     first = stageOf(*module);
     times.add("parsing");
   } else {
     LoadedProgram program = loadProgram(
         invocation.input, {invocation.includePaths}, sources, diagnostics);
     if (diagnostics.hasErrors())
-      return text;
+      return output;
     times.add("parsing");
     if (invocation.emit == "ast") {
       ast::print(program.main(), os);
-      return text;
+      return output;
     }
     module =
         elaborate(context, program, sources, {invocation.defines}, diagnostics);
     if (!module)
-      return text;
+      return output;
     times.add("elaboration");
   }
   bool asJson = invocation.emit == "schedule-json";
@@ -273,13 +278,17 @@ std::string timerl::runPipeline(const Invocation &invocation,
       continue;
     if (!isFirst || stage.name == irStages[0].name) {
       if (!runPass(*module, stage.createPass(invocation), diagnostics))
-        return text;
+        return output;
       times.add(stage.name);
     }
     if (stage.createCheck && invocation.checkSchedule) {
       if (!runPass(*module, stage.createCheck(), diagnostics))
-        return text;
+        return output;
       times.add(stage.name.str() + ", checked");
+    }
+    if (last == "exe" && stage.name == "sched") {
+      llvm::raw_string_ostream json(output.schedule);
+      printSchedule(*module, json);
     }
     if (llvm::is_contained(invocation.printAfter, stage.name) ||
         llvm::is_contained(invocation.printAfter, "all")) {
@@ -289,19 +298,18 @@ std::string timerl::runPipeline(const Invocation &invocation,
     if (!invocation.irFolder.empty() &&
         !writeStage(invocation.irFolder, &stage - irStages, stage.name, *module,
                     diagnostics))
-      return text;
+      return output;
     if (stage.name == last)
       break;
   }
   if (invocation.interpret)
     interpretModule(*module, invocation, sources, diagnostics, os);
   else if (asJson)
-    for (auto schedule : module->getOps<sched::ProgramOp>())
-      schedule::writeScheduleJson(schedule, os);
+    printSchedule(*module, os);
   else if (llvm::any_of(codeStages,
                         [&](auto &stage) { return stage.first == last; }))
-    return makeCode(*module, last, invocation, times, diagnostics);
+    output.text = makeCode(*module, last, invocation, times, diagnostics);
   else
     module->print(os);
-  return text;
+  return output;
 }

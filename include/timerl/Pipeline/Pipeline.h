@@ -24,10 +24,15 @@ std::vector<std::string> stageNames();
 /// Whether a stage is MLIR that a pass makes.
 bool isIrStage(llvm::StringRef name);
 
-/// Runs the stages up to the one that is asked for and returns its text. Errors
-/// are left in `diagnostics`; the text means nothing then.
-std::string runPipeline(const Invocation &invocation, SourceManager &sources,
-                        DiagnosticEngine &diagnostics);
+struct PipelineOutput {
+  std::string text;     ///< of the stage that is asked for, or its bytes
+  std::string schedule; ///< of an executable: its schedule, as JSON
+};
+
+/// Runs the stages up to the one that is asked for. Errors are left in
+/// `diagnostics`; the output means nothing then.
+PipelineOutput runPipeline(const Invocation &invocation, SourceManager &sources,
+                           DiagnosticEngine &diagnostics);
 
 } // namespace timerl
 

@@ -100,7 +100,7 @@ def withNumbers(line, name, values):
 
 
 def shiftWindow(lines):
-    number = pick(lines, r"sched\.buffer.*window \[.*\d")
+    number = pick(lines, r"sched\.buffer.*window \[[^\]]*\d")
     if number is None:
         return None
     line = lines[number]
@@ -117,7 +117,7 @@ def shiftWindow(lines):
 
 
 def shiftOrigin(lines):
-    number = pick(lines, r"sched\.buffer.*origin \[.*\d")
+    number = pick(lines, r"sched\.buffer.*origin \[[^\]]*\d")
     if number is None:
         return None
     origin = numbers(lines[number], "origin")
