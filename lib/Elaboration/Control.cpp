@@ -174,8 +174,7 @@ Term Elaborator::evaluateIf(const ast::IfExpr &expr,
       if (blocked)
         throw;
       blocked = on.on;
-      taint = std::min<size_t>(taint, llvm::find(inferenceStack, on.on) -
-                                          inferenceStack.begin());
+      taint = std::min(taint, levelOf(*on.on));
       return std::nullopt;
     }
   };
@@ -211,14 +210,15 @@ Term Elaborator::evaluateIf(const ast::IfExpr &expr,
         [this, kept, then, otherwise, lengths = *lengths, span,
          symbolic](Type type) -> mlir::Value {
           mlir::Value bit = symbolic ? mlir::Value() : materialize(kept, span);
-          auto side = [&](const Term &number, const Expr &holds) {
+          auto side = [&](const Term &number, bool holds) {
             llvm::SaveAndRestore<Expr> when(context->when);
             if (symbolic)
-              context->when = Expr::conj({context->when, holds});
+              context->when = Expr::conj(
+                  {context->when, holds ? kept.expr : Expr::negate(kept.expr)});
             return broadcast(materialize(number, type, span), lengths, span);
           };
-          mlir::Value a = side(then, kept.expr);
-          mlir::Value b = side(otherwise, Expr::negate(kept.expr));
+          mlir::Value a = side(then, true);
+          mlir::Value b = side(otherwise, false);
           if (symbolic)
             bit = materialize(kept, span);
           bit = broadcast(bit, lengths, span);

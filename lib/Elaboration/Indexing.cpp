@@ -369,16 +369,10 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
       return indexAxes(result, std::move(rest), span);
     }
   }
-  SmallVector<Expr> lengths, from;
-  if (base.isWeak())
-    llvm::append_range(from, lengthsOf(base));
-  mlir::Value operand;
-  if (!base.isWeak()) {
-    operand = materialize(base, span);
-    if (!operand)
-      return Term::error();
-    from = trl::getLengths(operand.getType());
-  }
+  std::vector<Expr> lengths, from = lengthsOf(base);
+  mlir::Value operand = base.isWeak() ? mlir::Value() : materialize(base, span);
+  if (!operand && !base.isWeak())
+    return Term::error();
   // A tensor of indices takes along the first axis.
   bool take = false;
   for (const IndexValue &item : items) {
@@ -390,7 +384,8 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
           "E0504", item.span,
           "a tensor of indices next to other indices is not supported yet");
     take = true;
-    lengths = trl::getLengths(item.dynamic.getType());
+    for (const Expr &length : trl::getLengths(item.dynamic.getType()))
+      lengths.push_back(length);
   }
   SmallVector<Attribute> attrs;
   auto expr = [&](const Expr &e) {
@@ -408,7 +403,7 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
                                             expr(item.hi), item.checked));
     }
   }
-  lengths.append(from.begin() + items.size(), from.end());
+  lengths.insert(lengths.end(), from.begin() + items.size(), from.end());
   auto build = [this, items, attrs, lengths, take,
                 span](mlir::Value operand) -> mlir::Value {
     SmallVector<mlir::Value> dynamic;
@@ -426,8 +421,7 @@ Term Elaborator::indexAxes(const Term &base, std::vector<IndexValue> items,
   if (operand)
     return Term::ofLeaf(build(operand));
   // An element of weak numbers is weak.
-  return Term::weak(isFloatValue(base),
-                    std::vector<Expr>(lengths.begin(), lengths.end()),
+  return Term::weak(isFloatValue(base), lengths,
                     [this, base, build, span](Type type) -> mlir::Value {
                       mlir::Value all = materialize(base, type, span);
                       return all ? build(all) : mlir::Value();
